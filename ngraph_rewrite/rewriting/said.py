@@ -12,7 +12,9 @@ from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.types.axes import Axis
 
 # Integers in a text; the longest of the usual lengths, and the longest that an axis is for a guard.
-_INTEGER, _USUAL, _LONGEST = re.compile(r"(?<![\w.])\d{1,3}(?![\w.])"), 3, 128
+_INTEGER, _USUAL, _LONGEST = re.compile(r"(?<![\w.])\d{1,4}(?![\w.])"), 3, 1024
+# Where a length is cut into parts, two of them are another case than one.
+_PARTS = re.compile("//|%")
 # Numbers in a text, with and without a point, and so many of them; those that constants are filled with anyway.
 _NUMBER, _MOST = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])"), 8
 _FILLED = (0, 1, 2, -1, 0.5)
@@ -21,14 +23,18 @@ _FILLED = (0, 1, 2, -1, 0.5)
 def guard_lengths(rule: Rule) -> tuple[int, ...]:
     """The integers in a guard that are longer than the lengths that are tried of every rule, and those after them.
 
+    Where a guard asks for parts of a length there are two.
+
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
     >>> equation = "-(-x) => x\\n    if x.shape[0] >= 64 or x.rank == 2"
     >>> rule, = parse_rules(f"simplify semi\\nrule r: {equation}", "my.rules", "my")
     >>> guard_lengths(rule)
     (64, 65)
     """
-    said = () if rule.guard is None else map(int, _INTEGER.findall(rule.guard.text))
-    return tuple(dict.fromkeys(n for one in said if _USUAL < one < _LONGEST for n in (one, one + 1)))
+    text = "" if rule.guard is None else rule.guard.text
+    said = (n for n in map(int, _INTEGER.findall(text)) if _USUAL < n <= _LONGEST)
+    parts = 2 if _PARTS.search(text) else 1
+    return tuple(dict.fromkeys(n for one in said for n in (one, one + 1, parts * one)))
 
 
 def guard_numbers(rule: Rule) -> tuple[float, ...]:

@@ -50,13 +50,25 @@ def lost_effect(left: Op, right: Op) -> str | None:
     >>> lost_effect(term("core.after", x, write), x)
     'loses the effect write'
     """
-    kept = set(topological([right]))
+    order = topological([right])
+    kept, written = set(order), {_written(t) for t in order if _changes_storage(t)}
     for t in topological([left]):
+        if _changes_storage(t) and _written(t) not in written:
+            return f"loses the effect {describe(t)}"
         first = _EFFECTS.get(t.definition.name)
         for effect in () if first is None else t.args[first:]:
             if effect not in kept and not (effect.args or effect.definition.name == "core.constant"):
                 return f"loses the effect {describe(effect)}"
     return None
+
+
+def _changes_storage(term: Op) -> bool:
+    return "effect" in term.definition.traits and term.definition.name not in _EFFECTS
+
+
+def _written(term: Op) -> tuple[Any, ...]:
+    """An op that changes storage, and what it changes: what is stored there may be written in another way."""
+    return term.definition, *term.args[:1]
 
 
 # From which argument on ops take what is run for its effect.

@@ -190,7 +190,7 @@ def _compared(kernel: OpKernel, examples: int, cache: Cache, target: str) -> int
 def _long_ones(kernel: OpKernel) -> Iterator[Example]:
     """Instances with long axes, no two with the same ones; few, and of few elements (some), as a simulator is slow."""
     seen = set[tuple[tuple[int, int], ...]]()
-    for example in long_examples(kernel.rule, LONG_SEARCHES, LONG_ELEMENTS):
+    for example in long_examples(kernel.rule, LONG_SEARCHES, elements=LONG_ELEMENTS):
         term = example.instance.term
         long = tuple((i, k) for i, t in enumerate((*term.args, term)) for k, n in enumerate(lengths(t)) if n > SHORT)
         if long and long not in seen and len(seen) < LONG_ONES and 0 not in lengths(term):

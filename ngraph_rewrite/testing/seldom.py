@@ -13,6 +13,7 @@ from ngraph_rewrite.rewriting.instances import TRIES, first_match
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
+from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.strategies import (
     FEW,
@@ -35,40 +36,47 @@ FLOATS: tuple[DType, ...] = tuple(map(np.dtype, ("float32", "float64", "float16"
 WIDE = (INT64, np.dtype("uint64"))
 
 
-def long_examples(rule: Rule, count: int, elements: int = LONG**2) -> Iterator[Example]:
-    """Instances with an axis so long that its positions fit no narrow integer, from so many searches.
+def long_examples(rule: Rule, count: int, seed: int = 0, elements: int = LONG**2) -> Iterator[Example]:
+    """Instances with axes so long that their positions fit no narrow integer, from so many searches.
 
     Args:
         elements: How many an array may have, at most.
     """
     for i in range(count):
-        random, bank = Random(f"{rule.name} long {i}"), TrialBank()
-        domain = random_domain(random)
-        axes = tuple(a.with_length(LONG) if k == i % 4 else a for k, a in enumerate(domain.axes))
-        long = replace(domain, lengths=(LONG, *domain.lengths[1:]), axes=axes)
+        random, bank = Random(f"{rule.name} {rule.text} {seed} long {i}"), TrialBank()
+        domain, places = random_domain(random), {i % 4, (i + i % 2) % 4}  # one axis, or two of them
+        axes = tuple(a.with_length(LONG) if k in places else a for k, a in enumerate(domain.axes))
+        lengths = (LONG, LONG if i % 2 else domain.lengths[1], domain.lengths[2])
+        long = replace(domain, lengths=lengths, axes=axes)
         solver = Solver(rule, bank.make) if rule.guard is not None else None
         found = first_match(rule, long, begin(random), bank, TRIES // 2, solver)
         if found is not None and not too_large(found.term, elements, 10 * elements):
-            yield Example(found, bank, [random_values(random, valued_leaves(found.term), PLAIN)])
+            values = random_values(random, valued_leaves(found.term), PLAIN)
+            yield Example(found, bank, [values, {leaf: _ascending(value) for leaf, value in values.items()}])
 
 
-def wide_examples(rule: Rule, count: int) -> Iterator[Example]:
+def _ascending(value: Array) -> Array:
+    """The same numbers in order: what is largest then stands far behind."""
+    return np.sort(value, axis=None).reshape(value.shape)
+
+
+def wide_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
     """Of a rule that asks for dtypes, instances with integers beyond 2**53 and 2**63, from so many searches."""
     if rule.guard is None or "dtype" not in str(rule.guard):
         return
     for i in range(count):
-        example = draw_example(rule, Random(f"{rule.name} wide {i}"), WIDE, (WILD,) * 4)
+        example = draw_example(rule, Random(f"{rule.name} {rule.text} {seed} wide {i}"), WIDE, (WILD,) * 4)
         if example is not None:
             yield example
 
 
-def few_examples(rule: Rule, count: int) -> Iterator[Example]:
+def few_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
     """Instances whose numbers are few, so that sums of them are 0 and what is compared is equal, from so many searches.
 
     A condition such as `variance + eps == 0` holds where rows are constant and `eps` is 0, and where there is a 0 to
     divide by, or an infinity to multiply with 0.
     """
     for i in range(count):
-        example = draw_example(rule, Random(f"{rule.name} few {i}"), FLOATS, (FEW,) * 4)
+        example = draw_example(rule, Random(f"{rule.name} {rule.text} {seed} few {i}"), FLOATS, (FEW,) * 4)
         if example is not None:
             yield example

@@ -16,7 +16,7 @@ from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, SYMBOLIC
 from ngraph_rewrite.rewriting.instances import Instance, Target, first_match
-from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.bank import TermBank
@@ -113,9 +113,12 @@ def _right(rule: Rule, context: Context, found: Instance) -> Op | None:
 
 
 def _written(rule: Rule) -> list[int]:
-    """The integers that stand in a rule, and those beside them."""
-    near = (int(found[0]) + step for found in _WRITTEN.finditer(rule.text) for step in (0, 1, -1))
-    return [n for n in dict.fromkeys(near) if n > 0][:_MOST_WRITTEN]
+    """The integers that stand in a rule, what its guard says first, and those beside them."""
+    conditions = [rule.guard, *(c.expression for c in rule.clauses if isinstance(c, Where))]
+    texts = [*(e.text for e in conditions if e is not None), rule.text]
+    said = [int(one) for text in texts for one in _WRITTEN.findall(text)]
+    near = dict.fromkeys(n + step for step in (0, 1, -1) for n in said)
+    return [n for n in near if n > 0][:_MOST_WRITTEN]
 
 
 def _bindings(term: Op, written: Iterable[int], random: Random) -> Iterator[dict[str, int]]:

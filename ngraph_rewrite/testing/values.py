@@ -35,7 +35,7 @@ AIMED, _DRAWS = 3, 3
 # If so many were drawn to go each way and none did, it is not known whether the rule is right there.
 _PER_WAY = 2
 # With so much effort, so many searches are made for long axes, for wide integers, and for values that are few.
-AT_LENGTH, _LONG_ONES, _WIDE_ONES, _FEW_ONES = 50, 6, 24, 12
+AT_LENGTH, _LONG_ONES, _WIDE_ONES, _FEW_ONES = 50, 8, 24, 12
 # So many searches are made however long they take; if they find nothing, there is nothing.
 _LEAST = 8
 
@@ -90,7 +90,7 @@ def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
     try:
         search = search_values(rule, context)
         if search.found is None and context.effort.examples >= AT_LENGTH:
-            search.found = search_values(rule, context, _seldom(rule)).found
+            search.found = search_values(rule, context, _seldom(rule, context.effort)).found
         unbound = Unbound(rule, context, search.untaken)
         if search.found is None:
             unbound.run()
@@ -151,10 +151,11 @@ def search_values(rule: Rule, context: Context, examples: Iterable[Example] | No
     return search
 
 
-def _seldom(rule: Rule) -> Iterator[Example]:
-    yield from long_examples(rule, _LONG_ONES)
-    yield from wide_examples(rule, _WIDE_ONES)
-    yield from few_examples(rule, _FEW_ONES)
+def _seldom(rule: Rule, effort: Effort) -> Iterator[Example]:
+    more = max(1, round(effort.examples / AT_LENGTH))
+    yield from long_examples(rule, more * _LONG_ONES, effort.seed)
+    yield from wide_examples(rule, more * _WIDE_ONES, effort.seed)
+    yield from few_examples(rule, more * _FEW_ONES, effort.seed)
 
 
 def _is_empty(term: Op) -> bool:

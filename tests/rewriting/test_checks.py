@@ -260,7 +260,14 @@ LONG = "max(sort(x, axis=j, descending=d), axes=k) => max(x, axes=k)\n    if x.r
 
 
 @pytest.mark.parametrize(
-    "guard", ["is_known(x.shape[0]) and x.shape[0] >= 64", "x.shape == (17,)", "size(x.axes) == 100"]
+    "guard",
+    [
+        "is_known(x.shape[0]) and x.shape[0] >= 64",
+        "x.shape == (17,)",
+        "size(x.axes) == 100",
+        "is_known(x.shape[0]) and x.shape[0] > 1000",
+        "is_known(x.shape[0]) and x.shape[0] // 16 >= 2",
+    ],
 )
 def test_a_guard_may_ask_for_long_axes(guard: str) -> None:
     (rule,) = parse_rules(f"simplify semi\nrule a: {LONG}{guard}\n", "my.rules", "my")

@@ -371,6 +371,46 @@ def test_a_length_that_a_guard_rules_out_while_it_is_unknown_is_tried(length: in
     assert checked(known).status == PASSED
 
 
+def test_integers_that_only_the_guard_says_are_tried_as_unknown_lengths() -> None:
+    left, true = "not_equal(size(value=n, dtype=t), constant(value=v, axes=k))", "literal(1, 'bool')"
+    rule = rule_of(f"{left} => constant(value={true}, axes=axes_of())\n    if n != 7 and v.scalar == 7")
+    found = checked(rule)
+    assert found.status == FAILED and "= 7" in found.says
+
+
+def test_a_length_that_is_cut_into_parts_has_several() -> None:
+    ones = "broadcast(constant(value=literal(1, x.dtype), axes=axes_of()), shape=(x.shape[0] // 8, 8), dims=())"
+    parts = f"recurrence({ones}, reshape(x, shape=(x.shape[0] // 8, 8)), axis=1, reverse=False)"
+    guard = "x.rank == 1 and is_known(x.shape[0]) and x.shape[0] % 8 == 0 and x.dtype == 'int64'"
+    rule = rule_of(f"cumsum(x, axis=0, reverse=False) => reshape({parts}, shape=x.shape)\n    if {guard}")
+    assert checked(rule).status == FAILED
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_positions_that_fit_no_narrow_integer_are_tried(seed: int) -> None:
+    position = "cast(argmax(x, axes=k), dtype='int32')"
+    rule = rule_of(f"cast(cast(argmax(x, axes=k), dtype='int8'), dtype='int32') => {position}")
+    assert checked(rule, 200, seed).status == FAILED
+
+
+@pytest.mark.parametrize(
+    ("equation", "effect"),
+    [
+        ("assign(x, y) => y", "assign(x, y)"),
+        ("assign(x, assign(y, z, uid=w), uid=u) => assign(x, z, uid=u)", "assign(y, z)"),
+        ("after(x, assign(y, z, uid=u)) => after(x, z)", "assign(y, z)"),
+        ("after(x, y) => x", "y"),
+    ],
+)
+def test_a_rule_that_loses_an_effect_is_wrong(equation: str, effect: str) -> None:
+    found = checked(rule_of(equation))
+    assert found.status == FAILED and found.says.startswith(f"loses the effect {effect}")
+
+
+def test_a_rule_may_change_how_something_is_written() -> None:
+    assert checked(rule_of("assign(x, -(-y), uid=u) => assign(x, y, uid=u)")).status == PASSED
+
+
 def test_what_is_wrong_for_unknown_lengths_fails_when_it_is_run() -> None:
     guard = "d == others(k, rank(s)) and product_of(pick(s, k)) != 0"
     found = checked(rule_of(f"max(broadcast(x, shape=s, dims=d), axes=k) => x\n    if {guard}"))
