@@ -71,6 +71,7 @@ def test_a_product_is_numpys_however_it_lies_and_is_cut(
     parts, ahead = data.draw(st.sampled_from([1, 1, 2, 3, 5])), data.draw(st.sampled_from([None, 3, 16, 40]))
     with cut_so(monkeypatch, data.draw(cuts()), parts, ahead) as patch:
         patch.setattr(products, "_LONG", data.draw(st.sampled_from([2, 1000])))
+        patch.setattr(products, "_FILLED", data.draw(st.sampled_from([0, 64])))
         found = run(semi.batch_dot(left(x), right(y)), {x: a, y: b}, data.draw(st.sampled_from([1, 3])))
     assert np.array_equal(found, left(a) @ right(b))
 
@@ -322,6 +323,41 @@ def test_for_few_rows_a_large_matrix_is_read_once_as_it_lies(m: int, k: int, cut
     assert np.array_equal(run(semi.maximum(semi.dot(semi.negative(x), y), 0), {x: a, y: b}), np.maximum(-expected, 0))
     across = placeholder(a.T.copy())
     assert np.array_equal(run(semi.dot(semi.transpose(across), y), {across: a.T.copy(), y: b}), expected)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, *INTEGERS])
+@pytest.mark.parametrize("m, k", [(40, 30), (2100, 600), (16, 1), (70, 0), (0, 3), (1, 5)])
+def test_one_column_is_computed_as_one_row(dtype: str, m: int, k: int) -> None:
+    """Of a matrix whose columns lie along memory, and of short rows: the kernel is told the same for both orders."""
+    b, v = whole((k, m), dtype, 0), whole((k,), dtype, 1)
+    y, x = placeholder(b), placeholder(v)
+    column = semi.dot(semi.transpose(y), semi.reshape(x, (k, 1)))
+    given = [run(semi.reshape(t, (m,)), {y: b, x: v}) for t in (column, semi.dot(semi.reshape(x, (1, k)), y))]
+    assert same_bits(*given) and np.array_equal(given[0], v @ b)
+    short, w = whole((m, k), dtype, 0), whole((k, 1), dtype, 1)
+    x, y = placeholder(short), placeholder(w)
+    assert np.array_equal(run(semi.dot(x, y), {x: short, y: w}), short @ w)
+
+
+def test_a_batch_of_single_columns_is_computed_as_rows_and_has_an_epilogue() -> None:
+    rng = np.random.default_rng(0)
+    a, v, c = (rng.normal(size=s).astype("float32") for s in ((3, 50, 40), (3, 50, 1), (40,)))
+    x, y, z = map(placeholder, (a, v, c))
+    product = semi.batch_dot(semi.transpose(x, (0, 2, 1)), y)
+    result = semi.tanh(semi.add(semi.reshape(product, (3, 40)), semi.broadcast(z, (3, 40), (1,))))
+    assert kernels_of(result, {x: a, y: v, z: c}) == ["gemm"]
+    expected = np.tanh((a.astype("float64").transpose(0, 2, 1) @ v)[..., 0] + c)
+    np.testing.assert_allclose(run(result, {x: a, y: v, z: c}), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("m, k, along, turned", [
+    (40, 30, False, True), (40, 30, True, True), (40, 300, True, False), (15, 30, False, False), (16, 300, False, True),
+])  # fmt: skip
+def test_a_column_becomes_a_row_where_that_is_read_faster(m: int, k: int, along: bool, turned: bool) -> None:
+    load: Any = None
+    strides = (0, k, 1) if along else (0, 1, m)
+    given = products.Product((1, m, 1, k), products.Matrix(load, strides), products.Matrix(load, (0, 1, 1)), "float32")
+    assert products.as_rows(given).sizes == ((1, 1, m, k) if turned else (1, m, 1, k))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -19,7 +19,7 @@ from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups
 from ngraph_rewrite.plan.jobs import Job, job_of
 from ngraph_rewrite.plan.operands import Call
 from ngraph_rewrite.plan.pooling import pooling_call
-from ngraph_rewrite.plan.products import EPILOGUE, Product, is_product, product, product_calls
+from ngraph_rewrite.plan.products import EPILOGUE, Product, as_rows, is_product, product, product_calls
 from ngraph_rewrite.plan.renderer import Epilogues, Parts, Renderer
 from ngraph_rewrite.plan.rows import row_job, thin_job
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
@@ -48,7 +48,7 @@ def _job(term: Op, groups: Groups) -> Job:
         pooled = pooling_call(term, groups) if term.definition.name in REDUCTIONS else None
         return row_job(term, groups) if pooled is None else Job(term, calls=(pooled,))
     if is_product(term):
-        given = product(term, groups)
+        given = as_rows(product(term, groups))
         return thin_job(term, given, groups) if given.is_thin else Job(term, calls=product_calls(given))
     return job_of(term, groups)
 

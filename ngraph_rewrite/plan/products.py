@@ -38,6 +38,8 @@ _LONG = 32
 _ROOM, _CHUNKS, _LARGE_ROOM, _FEWEST = 1 << 22, 16, 1 << 24, 8
 # Nanoseconds to add a number of a part; bytes of sums that are given to an epilogue at once.
 _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
+# Bytes of a row that fill a vector.
+_FILLED = 64
 EPILOGUE = "epilogue"
 PRODUCTS = ("cpu.gemm", "cpu.gemm_of_pairs", "cpu.batch_gemm", "semi.batch_dot")
 # Which arguments of the kernel stand for memory, for what the processor decides, and for the epilogue.
@@ -173,6 +175,18 @@ def product(term: Op, groups: Groups) -> Product:
     k = x.layout.shape[-2 if ta else -1]
     pairs = term.definition.name == "cpu.gemm_of_pairs"
     return Product((*(batch or (1,)), m, n, k), a, b, DTYPE_NAMES[term.type.dtype], terms, pairs)
+
+
+def as_rows(given: Product) -> Product:
+    """The same, but of one column as one row, which lies in memory as that does, if A is read faster as B would be.
+
+    So it is where columns of A lie along memory and fill a vector, and where there is little to sum.
+    """
+    (_, m, n, k), (_, down, along) = given.sizes, given.a.strides
+    reads_rows = down == 1 < along or k < _LONG
+    if n != 1 or given.pairs or given.is_thin or not reads_rows or m * DTYPE_SIZES[given.dtype] < _FILLED:
+        return given
+    return given.transposed
 
 
 def _matrix(load: Load, transposed: bool) -> Matrix:
