@@ -11,13 +11,13 @@ import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError
 from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy.binning import bin_places, bytes_in_bins
 from ngraph_rewrite.frontend.numpy.counting import counted, order_of
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import add, divide, equal, logical_and, multiply, subtract, where
+from ngraph_rewrite.frontend.numpy.elementwise import add, divide, logical_and, multiply, where
 from ngraph_rewrite.frontend.numpy.joining import unstack
 from ngraph_rewrite.frontend.numpy.manipulation import ravel, reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term, known_array
-from ngraph_rewrite.frontend.numpy.searching import searchsorted
 from ngraph_rewrite.frontend.numpy.statistical import diff
 from ngraph_rewrite.frontend.numpy.statistical import sum as total
 from ngraph_rewrite.ops.checks import as_index, flag
@@ -59,12 +59,13 @@ def histogram(
     (int64[2], float32[3])
     """
     term = ravel(x)
-    edges = as_term(bins if isinstance(bins, Op) else _edges("histogram", bins, range, term.dtype))
+    given = bins if isinstance(bins, Op) else _edges("histogram", bins, range, term.dtype)
+    edges = as_term(given)
     count = _bins("histogram", edges)
-    place = subtract(searchsorted(edges, term, side="right"), 1)
-    last = equal(term, edges[count])
     share = None if weights is None else _shares("histogram", weights, as_term(x))
-    found = counted(where(last, count - 1, place), share, count)
+    found = bytes_in_bins(term, given, count) if share is None else None
+    if found is None:
+        found = counted(bin_places(term, given, count), share, count)
     if weights is not None:
         found = astype(found, as_term(weights).dtype)
     if checked("histogram", flag, density, "density"):
@@ -145,12 +146,14 @@ def _gridded(
         what = f"{call}: points are {', '.join(map(repr, (v.type for v in vectors)))}"
         raise AxesError(what, where=user_line(), do="give vectors of one length, one for each axis")
     ranges = _each(call, "ranges", range, len(vectors))
-    edges = []
-    for given, ends in zip(_each(call, "bins", bins, len(vectors)), ranges, strict=True):
-        edges.append(as_term(given if isinstance(given, Op) else _edges(call, given, ends, FLOAT64)))
+    given = [
+        each if isinstance(each, Op) else _edges(call, each, ends, FLOAT64)
+        for each, ends in zip(_each(call, "bins", bins, len(vectors)), ranges, strict=True)
+    ]
+    edges = [as_term(each) for each in given]
     counts = [_bins(call, e) for e in edges]
     share = None if weights is None else _shares(call, weights, vectors[0])
-    found = counted(_places(vectors, edges, counts), share, math.prod(counts))
+    found = counted(_places(vectors, given, counts), share, math.prod(counts))
     found = reshape(astype(found, FLOAT64), counts)
     return (_dense(found, edges) if checked(call, flag, density, "density") else found), edges
 
@@ -183,13 +186,12 @@ def _each(call: str, name: str, given: Any, count: int) -> list[Any]:
     return list(given)
 
 
-def _places(vectors: list[Op], edges: list[Op], counts: list[int]) -> Op:
+def _places(vectors: list[Op], edges: list[Any], counts: list[int]) -> Op:
     """In which bin of all each point lies; -1 outside."""
     place: Any = 0
     inside: Any = None
     for vector, edge, count in zip(vectors, edges, counts, strict=True):
-        along = subtract(searchsorted(edge, vector, side="right"), 1)
-        along = where(equal(vector, edge[count]), count - 1, along)
+        along = bin_places(vector, edge, count)
         there = logical_and(along >= 0, along < count)
         place, inside = add(multiply(place, count), along), there if inside is None else logical_and(inside, there)
     return where(inside, place, -1)
