@@ -350,6 +350,29 @@ def test_a_batch_of_single_columns_is_computed_as_rows_and_has_an_epilogue() -> 
     np.testing.assert_allclose(run(result, {x: a, y: v, z: c}), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [*DTYPES, *INTEGERS, "float16", "int8"])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("m", [1, 15, 16, 33])
+def test_a_matrix_of_few_columns_times_a_vector_is_numpys(dtype: str, m: int, k: int) -> None:
+    a, v = whole((m, k), dtype, 0), whole((k, 1), dtype, 1)
+    x, y = placeholder(a), placeholder(v)
+    assert np.array_equal(run(semi.dot(x, y), {x: a, y: v}), a @ v)
+    row = semi.dot(semi.transpose(y), semi.transpose(x))
+    assert np.array_equal(run(row, {x: a, y: v}), (a @ v).T)
+
+
+def test_few_numbers_are_summed_with_what_is_computed_of_the_sums() -> None:
+    """Also where the number of sums is not known: one kernel, which is a map."""
+    image, weights = whole((7, 9, 3), "float32", 0), np.array([0.3, 0.6, 0.1], "float32")
+    x, y = ng.placeholder((None, None, 3)), placeholder(weights)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(ng.numpy.exp((x @ y) / 2), x, y)
+        for part in (image, image[:1, :2], image[:0]):
+            expected = np.exp(part.astype("float64") @ weights / 2)
+            np.testing.assert_allclose(computation(part, weights), expected, rtol=1e-5)
+        assert [name.partition("_")[0] for name in computation.stats()["kernels"]] == ["map"]
+
+
 @pytest.mark.parametrize("m, k, along, turned", [
     (40, 30, False, True), (40, 30, True, True), (40, 300, True, False), (15, 30, False, False), (16, 300, False, True),
 ])  # fmt: skip
