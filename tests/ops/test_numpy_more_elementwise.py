@@ -133,6 +133,24 @@ def test_the_slope_of_a_cube_root_is_infinite_at_zero_and_zero_at_infinity(targe
     np.testing.assert_allclose(slope, [np.inf, np.inf, 0, 0, 1 / 12, np.nan], rtol=1e-15)
 
 
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_cube_root_is_good_to_a_unit_in_the_last_place(target: str, dtype: str) -> None:
+    """Of any size, also where numbers are subnormal; those of the first cubes are exact."""
+    info, rng = np.finfo(dtype), np.random.default_rng(0)
+    low, high = np.log2(float(info.tiny)), np.log2(float(info.max))
+    sizes = np.concatenate([2.0 ** rng.uniform(low, high - 0.01, 3000), rng.uniform(0.5, 8, 3000)]).astype(dtype)
+    small = (float(info.smallest_subnormal) * rng.integers(1, 1 << 10, 500)).astype(dtype)
+    cubes = np.arange(1, 40 if dtype == "float16" else 250) ** 3
+    x = np.concatenate([sizes, -sizes, small, cubes.astype(dtype)])
+    term = ng.placeholder(x.shape, dtype)
+    with ng.make_transformer(target) as transformer:
+        found = transformer.computation(nx.cbrt(term), term)(x)
+    exact = np.cbrt(x.astype(np.longdouble))
+    assert np.all(np.abs(found - exact) <= np.spacing(np.abs(found)))
+    np.testing.assert_array_equal(found[-len(cubes) :], np.arange(1, len(cubes) + 1))
+
+
 def test_numpys_functions_of_terms_are_these_and_names_stay() -> None:
     h, x = ng.placeholder({"H": 3}, name="h"), ng.placeholder((3,))
     for name in UNARY:

@@ -90,19 +90,20 @@ def _exp2(make: Make, x: Op) -> Op:
 
 
 def _cbrt(make: Make, x: Op) -> Op:
-    """A power, and a step of Newton's, which leaves less than one unit in the last place.
+    """The exponential of a third of the logarithm, and a step of Newton's, which leaves less than one unit in the last
+    place. Of 0, infinity and NaN it is the square root, and so is its slope.
 
-    Signs are factors, as the slope of an absolute value is 0 at 0, where that of a root is infinite; and where no step
-    is taken it is computed of 1, so that its slope is finite.
+    Signs are factors, as the slope of an absolute value is 0 at 0, where that of a root is infinite; and of these
+    numbers the logarithm is that of 1, so that its slope is finite.
     """
     sign = make("copysign", 1.0, as_float(x))
     size = make("multiply", as_float(x), sign)
-    root = make("power", size, 1 / 3)
     plain = make("logical_and", make("greater", size, 0.0), make("less", size, math.inf))
-    near, exact = (make("select", plain, y, 1.0) for y in (root, size))
+    exact = make("select", plain, size, 1.0)
+    near = make("exp", make("multiply", make("log", exact), 1 / 3))
     excess = make("subtract", near, make("divide", exact, make("multiply", near, near)))
-    step = make("select", plain, make("divide", excess, 3.0), 0.0)
-    return make("multiply", make("subtract", root, step), sign)
+    root = make("subtract", near, make("multiply", excess, 1 / 3))
+    return make("multiply", make("select", plain, root, make("sqrt", size)), sign)
 
 
 def _float_power(make: Make, x: Op, y: Op) -> Op:
