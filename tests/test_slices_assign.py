@@ -232,6 +232,61 @@ def test_a_sequence_of_parts_copies_nothing() -> None:
     assert (found["launches"], found["arena_bytes"]) == (4, 0)
 
 
+ROWS = np.array([2, 0, 2])
+Rows = Callable[[Any, Any], Any]
+PUT: dict[str, Rows] = {
+    "another array": lambda x, p: p,
+    "what is computed": lambda x, p: p * 2 + 1,
+    "what is computed of it": lambda x, p: p + x[1:] * x[:3],
+    "a part of it": lambda x, p: x[1:],
+    "a part of it, turned round": lambda x, p: x[::-1][:3],
+}
+
+
+@pytest.mark.parametrize("what", PUT.values(), ids=PUT)
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize("target", TARGETS)
+def test_rows_at_indices_are_written_in_place(target: str, adds: bool, what: Rows) -> None:
+    """What is read of the variable is what it was, and so is what reads it later in the order of things."""
+    p, index = ng.placeholder((3, 5), "float64"), ng.placeholder((3,), "int64")
+    x = ng.variable((4, 5), "float64", initial_value=GRID)
+    place = ng.numpy.at(x)[index]
+    before, values = ng.numpy.sum(x, axis=0), what(x, p)
+    write = ng.assign(x, place.add(values) if adds else place.set(values))
+    given, wanted = np.arange(15.0).reshape(3, 5), GRID.copy()
+    if adds:
+        np.add.at(wanted, ROWS, what(GRID, given))
+    else:
+        wanted[ROWS] = what(GRID, given)
+    with ng.make_transformer(target) as transformer:
+        found = transformer.computation([ng.sequential([before, write, ng.value_of(x)]), before], p, index)(given, ROWS)
+    np.testing.assert_array_equal(found[0], wanted)
+    np.testing.assert_array_equal(found[1], GRID.sum(0))
+
+
+def test_of_a_buffer_only_the_rows_are_written() -> None:
+    p, row = (ng.placeholder((5,), "float64"), np.ones(5)), (ng.placeholder((), "int64"), np.int64(2))
+    x = ng.variable((4, 5), "float64", initial_value=GRID)
+    found = stats(ng.doall([ng.assign(x, ng.numpy.at(x)[row[0]].set(p[0]))]), p, row)
+    assert (found["launches"], found["arena_bytes"]) == (1, 0)
+
+
+def test_a_step_on_rows_that_were_looked_up_goes_through_no_others() -> None:
+    """Neither a slope nor a sum of all is in memory: the rows, and what is taken from them."""
+    table = ng.variable((1000, 8), "float32", initial_value=np.ones((1000, 8)))
+    index = ng.placeholder((3,), "int64")
+    loss = ng.numpy.sum(ng.numpy.square(ng.numpy.take(table, index, axis=0)))
+    rate = ng.placeholder(())
+    for step in (0.25, rate):
+        update = ng.doall([ng.assign(table, table - step * ng.deriv(loss, table))])
+        found = stats(update, (index, ROWS), (rate, 0.25))
+        assert found["launches"] <= 3 and found["arena_bytes"] <= 256
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation([ng.sequential([update, table])], index, rate)
+        (after,) = computation(ROWS, 0.25)
+    assert after[2, 0] == 1 - 0.25 * 2 * 2 and after[0, 0] == 1 - 0.25 * 2 and after[1, 0] == 1
+
+
 # -- errors -----------------------------------------------------------------------------------------
 
 X = grid("x")

@@ -32,7 +32,7 @@ from ngraph_rewrite.plan.row_launches import row_work
 from ngraph_rewrite.plan.rows import RowJob
 from ngraph_rewrite.plan.schedule import in_circles, in_order
 from ngraph_rewrite.plan.shapes import known
-from ngraph_rewrite.plan.updates import reads_in_step, slice_only
+from ngraph_rewrite.plan.updates import part_only, reads_in_step
 from ngraph_rewrite.terms.op import Op
 
 
@@ -293,12 +293,12 @@ class Attempt:
             return job
         if isinstance(job, LoopJob):
             return None
-        return self._direct_slice(write, job)
+        return self._direct_part(write, job)
 
-    def _direct_slice(self, write: Op, job: Job) -> Job | None:
-        """What stores a slice of the variable where it lies, once its value is where it cannot be overwritten."""
+    def _direct_part(self, write: Op, job: Job) -> Job | None:
+        """What stores a part of the variable where it lies, once its value is where it cannot be overwritten."""
         variable, value = write.args[0], job.term.args[-1]
-        inside = slice_only(job, lambda leaf: self._is_current(leaf, write))
+        inside = part_only(job, lambda leaf: self._is_current(leaf, write))
         if inside is None:
             return None
         if not reads_in_step(inside, lambda x: self._is_own(x, variable), lambda x: self._is_current(x, write)):

@@ -40,7 +40,10 @@ _EXACT = frozenset(
 )
 
 # Ops whose terms may cancel: their error is relative to what the sizes of the operands give.
-_SUMS = frozenset("dot batch_dot tensordot matmul gemm einsum inner vecdot sum mean cumulative_sum convolution".split())
+_SUMS = frozenset(
+    "dot batch_dot tensordot matmul gemm einsum inner vecdot sum mean cumulative_sum convolution scatter_add add_along"
+    "".split()
+)
 
 # Ops whose parts may overflow or vanish, depending on their order.
 _PRODUCTS = frozenset("prod cumulative_prod".split())
@@ -276,7 +279,8 @@ def _magnitude(term: Op, value: Array, args: list[Array]) -> Array:
     """What an op's error is relative to: its result, or inside a composite one the numbers that may cancel there."""
     if term.definition.short in _SUMS and is_float(value.dtype) and term.definition.meaning is not None:
         with np.errstate(all="ignore"):
-            bound = np.abs(computed(term.definition.meaning(term, *map(np.abs, args)), term.dtype))
+            sizes = (np.abs(a) if is_float(a.dtype) else a for a in args)  # an integer is an index, or is exact
+            bound = np.abs(computed(term.definition.meaning(term, *sizes), term.dtype))
             return np.asarray(np.maximum(bound.reshape(value.shape), np.abs(_finite(value))))
     if term.definition.short == "softmax":  # the exponential of a difference, which is rounded as such
         with np.errstate(all="ignore"):
@@ -296,7 +300,7 @@ def _overflows(term: Op, value: Array, args: list[Array]) -> Array:
                 computed(term.definition.meaning(term, f(sizes_of, 1)), term.dtype) for f in (np.maximum, np.minimum)
             )
         return np.asarray(~np.isfinite(most) | (least < finfo(value.dtype).tiny)).reshape(value.shape)
-    parts = [_finite(a) for a in args]
+    parts = [_finite(a) if is_float(a.dtype) else a for a in args]
     sizes = [float(np.abs(p).max(initial=1)) for p in parts] if len(parts) > 2 else []
     if sizes and np.log2(sizes).sum() >= finfo(term.dtype).maxexp:
         return np.ones(value.shape, bool)

@@ -81,7 +81,7 @@ def test_a_loop_without_end_is_given_up() -> None:
 
 @pytest.mark.parametrize("last", [30, 100])
 def test_a_kernel_that_stops_early_is_found(last: int) -> None:
-    with pytest.raises(WrongKernel, match=rf"kernel double fails on .*(.|\n)*first at \[[\d, ]+\]: "):
+    with pytest.raises(WrongKernel, match=r"kernel double fails on .*(.|\n)*first at \[[\d, ]+\]: "):
         check_kernel(
             KERNEL.replace("            store", f"            if i < {last}:\n                store"), examples=8
         )
