@@ -12,12 +12,12 @@ from ngraph_rewrite.ops import semi_sources
 from ngraph_rewrite.ops import semi_movement
 from ngraph_rewrite.ops import semi_memory
 from ngraph_rewrite.ops import semi_update
+from ngraph_rewrite.ops import semi_scatter
 from ngraph_rewrite.ops import semi_elementwise
 from ngraph_rewrite.ops import semi_functions
 from ngraph_rewrite.ops import semi_reduce
 from ngraph_rewrite.ops import semi_diagonal
 from ngraph_rewrite.ops import semi_products
-from ngraph_rewrite.ops import semi_scatter
 from ngraph_rewrite.ops import semi_sort
 from ngraph_rewrite.ops import semi_recurrence
 from ngraph_rewrite.ops import semi_factors
