@@ -25,6 +25,7 @@ from ngraph_rewrite.errors import (
     InvalidHandleError,
     KernelError,
     LengthError,
+    MissingFileError,
     MissingMethodError,
     NGraphRewriteError,
     OutOfRangeError,
@@ -35,6 +36,7 @@ from ngraph_rewrite.errors import (
     UnknownOpError,
     UnloweredOpError,
     UnmatchedAxesError,
+    UnreadableFileError,
     UnwritableFileError,
 )
 from ngraph_rewrite.frontend import numpy, semi, simple
@@ -288,6 +290,7 @@ __all__ = [
     "L2_norm",
     "Length",
     "LengthError",
+    "MissingFileError",
     "MissingMethodError",
     "NGraphRewriteError",
     "Op",
@@ -314,6 +317,7 @@ __all__ = [
     "UnknownOpError",
     "UnloweredOpError",
     "UnmatchedAxesError",
+    "UnreadableFileError",
     "UnwritableFileError",
     "absolute",
     "add",

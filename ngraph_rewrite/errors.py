@@ -125,6 +125,18 @@ class UnwritableFileError(SaveFileError, OSError):
     __str__ = Exception.__str__
 
 
+class UnreadableFileError(SaveFileError, OSError):
+    """A save file cannot be read; `errno` and `filename` are those of an OSError."""
+
+    __str__ = Exception.__str__
+
+
+class MissingFileError(UnreadableFileError, FileNotFoundError):
+    """There is no save file where it is looked for."""
+
+    __str__ = Exception.__str__
+
+
 class KernelError(NGraphRewriteError, RuntimeError):
     """A kernel template or a rendered kernel that cannot be used."""
 

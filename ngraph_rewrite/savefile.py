@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.errors import SaveFileError, UnwritableFileError
+from ngraph_rewrite.errors import MissingFileError, SaveFileError, UnreadableFileError, UnwritableFileError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -83,6 +83,15 @@ def _unwritable(target: Path, error: OSError) -> UnwritableFileError:
     return found
 
 
+def _unreadable(target: Path, error: OSError) -> UnreadableFileError:
+    kind, do = UnreadableFileError, "give the path of a file that can be read"
+    if isinstance(error, FileNotFoundError):
+        kind, do = MissingFileError, "save first, or give the path of what was saved"
+    found = kind(f"{target} cannot be read: {error.strerror or error}", where=user_line(), do=do)
+    found.errno, found.filename = error.errno, str(target)
+    return found
+
+
 def read_state(
     path: str | os.PathLike[str], variables: Sequence[Op], part: bool = False
 ) -> tuple[list[Array], int, int]:
@@ -92,9 +101,14 @@ def read_state(
         part: Whether the file may have others too.
 
     Raises:
+        UnreadableFileError: if the file cannot be read, or is not there.
         SaveFileError: if anything in the file is not as it was written, or it is of other variables.
     """
-    data = as_path(path, "path").read_bytes()
+    target = as_path(path, "path")
+    try:
+        data = target.read_bytes()
+    except OSError as error:
+        raise _unreadable(target, error) from error
     if _digest(data[:-_SEAL]) != data[-_SEAL:]:
         raise SaveFileError(
             f"{path} is damaged: it is not what was written", where=str(path), do="restore from another copy"

@@ -617,8 +617,13 @@ def test_what_is_no_path_is_refused(saved: tuple[ng.Transformer, ng.Op, Any, Pat
 
 
 def test_a_missing_file_is_missing(transformer: ng.Transformer, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(
+        FileNotFoundError, match=r"(?s)none\.npz cannot be read.*test_transformer\.py.*save first"
+    ) as found:
         transformer.restore(tmp_path / "none.npz")
+    assert isinstance(found.value, ng.MissingFileError) and found.value.filename == str(tmp_path / "none.npz")
+    with pytest.raises(ng.UnreadableFileError, match="is a directory|Is a directory"):
+        transformer.restore(tmp_path)
 
 
 def test_an_old_file_stays_until_the_new_one_is_whole(saved: Any, monkeypatch: pytest.MonkeyPatch) -> None:

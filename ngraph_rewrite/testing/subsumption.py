@@ -20,11 +20,17 @@ def check_subsumption(rules: Iterable[Rule], context: Context) -> Iterator[Findi
     """
     bases = [base for name in transformer_choices() if (base := find_target(name).base) is not None]
     usables = [usable(context.rules, base) for base in bases]
-    passes = [_Pass(some, kinds) for kinds in (*PASSES.values(), ("derive",)) for some in (context.rules, *usables)]
-    selecting = [_Selection(some, base) for some, base in zip(usables, bases, strict=True)]
+    passes = [_Pass(some, kinds) for kinds in (PASSES["recognize"], ("derive",)) for some in (context.rules, *usables)]
+    targets = [
+        (_Pass(some, PASSES[name]), _Executed(some, base, name))
+        for name in ("lower", "select")
+        for some, base in zip(usables, bases, strict=True)
+    ]
+    everything = [_Pass(context.rules, PASSES[name]) for name in ("lower", "select")]
     for rule in rules:
         found = [one.never(rule) for one in passes if one.has(rule)]
-        found = found if all(found) else [one.never(rule, context.rules) for one in selecting if one.has(rule)]
+        of_targets = [one.never(rule) or ops.never(rule, context.rules) for one, ops in targets if one.has(rule)]
+        found += of_targets or [one.never(rule) for one in everything if one.has(rule)]
         why = found[0] if found and all(found) else None
         if why is None:
             yield finding(rule, "subsumption", PASSED)
@@ -32,25 +38,34 @@ def check_subsumption(rules: Iterable[Rule], context: Context) -> Iterator[Findi
             yield finding(rule, "subsumption", FAILED, f"can never fire: {why[1]}", "", why[0].name)
 
 
-class _Selection:
-    """What the pass `select` of a target may meet: what the target executes, and what rules of the pass make."""
+class _Executed:
+    """What stands in a normal form of a pass: what the target executes, and what a later rule has a use for.
 
-    def __init__(self, rules: RuleSet, base: frozenset[str]) -> None:
-        own = rules.of_kind("select")
-        self.numbers = set(map(id, own))
-        self.known = base | {definition.name for rule in own for definition in made_by(rule)}
+    Args:
+        name: The pass: of `lower`, in which terms begin, only what stands inside of others is a normal form.
+    """
 
-    def has(self, rule: Rule) -> bool:
-        return id(rule) in self.numbers
+    def __init__(self, rules: RuleSet, base: frozenset[str], name: str) -> None:
+        self.begins = name == "lower"
+        if self.begins:
+            used = (part.definition for rule in rules.of_kind("select") for part in _parts(rule))
+        else:
+            used = (definition for rule in rules.of_kind(*PASSES[name]) for definition in made_by(rule))
+        self.known = base | {definition.name for definition in used}
 
     def never(self, rule: Rule, rules: RuleSet) -> tuple[Rule, str] | None:
         """A rule that lowers an op of the left side before it is asked about, and why that is so; None if none does."""
-        parts = [part.definition for part in subpatterns(rule.left) if isinstance(part, App)]
+        parts = [part.definition for part in _parts(rule)][1 if self.begins else 0 :]
         gone = {definition for definition in parts if definition.name not in self.known}
         by = next((r for r in rules if r.kind == "lower" and r.left.definition in gone), None)
         if by is None:
             return None
         return by, f"{by} lowers {by.left.definition} first, and no target with a use for this rule executes that"
+
+
+def _parts(rule: Rule) -> list[App]:
+    """The ops of a left side, the root first."""
+    return [part for part in subpatterns(rule.left) if isinstance(part, App)]
 
 
 class _Pass:

@@ -292,6 +292,20 @@ def test_a_rule_that_selects_what_was_lowered_before_never_fires() -> None:
     assert fires(rules_of(made, "select semi"))["a"].status == PASSED
 
 
+@pytest.mark.parametrize(
+    ("header", "equation", "by"),
+    [
+        ("simplify semi", "isnan(logaddexp(x, y)) => isnan(maximum(x, y))", "semi_composite.logaddexp"),
+        ("simplify axes", "log(softmax(x, axes=k)) => x - logsumexp(x, axes=k)\n    if is_float(x.dtype)", "axes"),
+    ],
+)
+def test_what_is_lowered_before_a_rule_is_asked_is_no_use_to_it(header: str, equation: str, by: str) -> None:
+    """No pass has it: it is lowered inside of others, and not there any more in the last one."""
+    rules = parse_rules(f"{header}\nrule a @real: {equation}\n", "my.rules", "my")
+    (found,) = check_subsumption(rules, Context(rules + library()))
+    assert found.status == FAILED and found.says.startswith(f"can never fire: {by}")
+
+
 def test_a_logarithm_of_a_shifted_sum_of_exponentials_is_recognised() -> None:
     """What is inside was taken for a log-sum-exp of its own before the whole was looked at."""
     h = ng.Axis("H", 3)
