@@ -39,6 +39,8 @@ ENOUGH = 0.2
 _LEAST = 3
 # So many times the examples are drawn: those with floats that are not float64 do not count.
 _SPARE = 3
+# So many times as large as drawn are values where the exponential of one is not a number any more.
+_FAR = (30.0, 5000.0, -5000.0)
 # How many more wrong examples are looked at for a smaller one.
 _MORE = 12
 
@@ -206,6 +208,8 @@ def search_adjoints(rule: Rule, context: Context) -> Search:
             search.compared += 1
         except (Undefined, NoDifferences):
             wrong = None
+        if wrong is None and search.drawn <= _LEAST:
+            wrong = _lost_far_away(rule, context, example)
         if wrong is not None:
             search.found.append(wrong)
         more -= bool(search.found)
@@ -224,6 +228,29 @@ def _wrong_somewhere(rule: Rule, context: Context, example: Example) -> WrongAdj
     except NoDifferences:
         above = {k: np.asarray(1 + np.abs(v)) if is_float(v.dtype) else v for k, v in values.items()}
         return wrong_adjoint(rule, context, example, above)
+
+
+def _lost_far_away(rule: Rule, context: Context, example: Example) -> WrongAdjoint | None:
+    """An adjoint that is NaN where the slope is a number: on its way there is one that overflows."""
+    term, incoming = example.instance.term, example.bank.leaf("d", example.instance.term.type)
+    try:
+        found = adjoints(context.matcher(rule), term, example.bank.make, incoming) or []
+    except NGraphRewriteError:
+        return None
+    for times in _FAR:
+        values: dict[Any, Array] = {
+            k: np.asarray(v * times if is_float(v.dtype) else v) for k, v in example.choices[0].items()
+        }
+        values[incoming] = weights_of(term)
+        for adjoint in found:
+            try:
+                both = disagreement(term, *adjoint, values, values[incoming])
+            except (NGraphRewriteError, Undefined, NoDifferences):
+                continue
+            if both is not None and (np.isnan(both[0]) & np.isfinite(both[1])).any():
+                what = f"gives {describe(adjoint.argument)} an adjoint that is NaN where the slope is a number"
+                return WrongAdjoint(rule, term, incoming, adjoint, values, both, what)
+    return None
 
 
 def wrong_adjoint(rule: Rule, context: Context, example: Example, given: Values) -> WrongAdjoint | None:

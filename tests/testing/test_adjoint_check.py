@@ -68,6 +68,16 @@ def test_a_wrong_adjoint_is_refused_with_a_program_that_fails(name: str) -> None
         exec(found.shown, {})  # noqa: S102
 
 
+@pytest.mark.parametrize(
+    "text", ["log(x)  =>  d / x + 0 * exp(x)", "sigmoid(x)  =>  d * exp(negative(x)) / square(1 + exp(negative(x)))"]
+)
+def test_an_adjoint_that_overflows_on_its_way_is_refused(text: str) -> None:
+    found = checked(text)
+    assert (found.status, found.says) == (FAILED, "gives x an adjoint that is NaN where the slope is a number")
+    with pytest.raises(AssertionError, match="is .*nan.*, by differences"):
+        exec(found.shown, {})  # noqa: S102
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_adjoint_is_not_proved(name: str) -> None:
     assert proved(WRONG[name]).status == OPEN
