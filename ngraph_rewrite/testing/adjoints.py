@@ -196,7 +196,7 @@ def _by_sympy(rule: Rule, context: Context) -> str | None:
 
 def search_adjoints(rule: Rule, context: Context) -> Search:
     """Compare the adjoints of a rule with differences until some are wrong, and on a few more examples."""
-    effort, search, more = context.effort, Search(), _MORE
+    effort, search, more, far = context.effort, Search(), _MORE, _LEAST
     context.matcher(rule)  # that takes its own time
     stop = time.process_time() + effort.seconds
     for example in examples_of(rule, _SPARE * effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,)):
@@ -208,8 +208,8 @@ def search_adjoints(rule: Rule, context: Context) -> Search:
             search.compared += 1
         except (Undefined, NoDifferences):
             wrong = None
-        if wrong is None and search.drawn <= _LEAST:
-            wrong = _lost_far_away(rule, context, example)
+        if wrong is None and far and all(v.size for v in example.choices[0].values()):
+            wrong, far = _lost_far_away(rule, context, example), far - 1
         if wrong is not None:
             search.found.append(wrong)
         more -= bool(search.found)
