@@ -239,7 +239,7 @@ def _lost_far_away(rule: Rule, context: Context, example: Example) -> WrongAdjoi
         return None
     for times in _FAR:
         values: dict[Any, Array] = {
-            k: np.asarray(v * times if is_float(v.dtype) else v) for k, v in example.choices[0].items()
+            k: np.asarray(np.abs(v) * times if is_float(v.dtype) else v) for k, v in example.choices[0].items()
         }
         values[incoming] = weights_of(term)
         for adjoint in found:
