@@ -79,6 +79,12 @@ class Operators:
     def __rmod__(self, other: Any) -> Op:
         return self._combine("mod", other, self)
 
+    def __divmod__(self, other: Any) -> tuple[Op, Op]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Op, Op]:
+        return other // self, other % self
+
     def __pow__(self, other: Any) -> Op:
         return self._combine("power", self, other)
 

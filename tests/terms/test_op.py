@@ -202,6 +202,11 @@ def test_unary_operators_and_dot(x: Op) -> None:
     assert +x is x
 
 
+def test_divmod_is_a_quotient_and_what_is_left(x: Op) -> None:
+    for found, wanted in ((divmod(x, 2), (x // 2, x % 2)), (divmod(7, x), (7 // x, 7 % x))):
+        assert all(one.same_as(other) for one, other in zip(found, wanted, strict=True))
+
+
 def test_a_python_number_is_weak_and_a_numpy_number_is_not(x: Op, plain: Op) -> None:
     half = ng.cast(x, "float16")
     assert (half + 1).dtype == (half + 0.5).dtype == (True + half).dtype == np.float16
