@@ -264,6 +264,24 @@ def test_rows_at_indices_are_written_in_place(target: str, adds: bool, what: Row
     np.testing.assert_array_equal(found[1], GRID.sum(0))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_an_array_of_indices_takes_can_be_assigned_to(target: str) -> None:
+    """As in NumPy, of equal indices the last one counts, and a negative one counts from the end."""
+    x = ng.variable((4, 5), "float64", initial_value=GRID)
+    one, some = ng.placeholder((), "int64"), ng.placeholder((3,), "int64")
+    p = ng.placeholder((3, 5), "float64")
+    steps = [ng.assign(x[some], p), ng.assign(x[one], p[0] + x[one]), ng.fill(x[1:][:, some], 7)]
+    given, wanted = np.arange(15.0).reshape(3, 5), GRID.copy()
+    wanted[ROWS] = given
+    wanted[-1] += given[0]
+    wanted[1:][:, ROWS] = 7
+    with ng.make_transformer(target) as transformer:
+        found = transformer.computation(ng.sequential([*steps, ng.value_of(x)]), one, some, p)(-1, ROWS, given)
+    np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(ng.SequencingError, match=r"(?s)is not storage.*ng\.numpy\.at\(x\)\[i, j\]\.set\(value\)"):
+        ng.assign(x[some, some], 1.0)
+
+
 def test_of_a_buffer_only_the_rows_are_written() -> None:
     p, row = (ng.placeholder((5,), "float64"), np.ones(5)), (ng.placeholder((), "int64"), np.int64(2))
     x = ng.variable((4, 5), "float64", initial_value=GRID)

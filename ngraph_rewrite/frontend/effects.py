@@ -24,7 +24,7 @@ def assign(lvalue: Op, rvalue: Operand) -> Op:
 
     Args:
         lvalue: A variable, a persistent tensor or a temporary; or a part of one, such as ``x[1:3]`` or
-            ``x[0][::-2]``.
+            ``x[0][::-2]``, without names also of an array of indices, ``x[i]``: of equal ones the last counts.
         rvalue: A term, number, or array of the shape of `lvalue`. Its axes are some of those, in any
             order: it is spread over the others. Without names it broadcasts as in NumPy. Its dtype is cast if it
             is of the same kind or a lesser one.
@@ -49,7 +49,8 @@ def assign(lvalue: Op, rvalue: Operand) -> Op:
         raise SequencingError(
             f"assign: {shown} is not storage",
             where=user_line(),
-            do="assign to a variable, a persistent tensor or a temporary, or to a slice of one",
+            do="assign to a variable, a persistent tensor or a temporary, to a slice of one or to x[i] of indices i; "
+            "for several indices assign ng.numpy.at(x)[i, j].set(value) to x",
         )
     return build(lookup("core.assign"), (place.variable, stored(place, value_for("assign", lvalue, rvalue))), uid=Uid())
 

@@ -22,6 +22,9 @@ from ngraph_rewrite.terms.operands import as_constant
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import anonymous
 
+# What one array of indices takes.
+_PICKED = "numpy.gather"
+
 
 class Place(NamedTuple):
     """A variable, and the parts that lead to what is written: each a term that takes a part of the next."""
@@ -57,7 +60,7 @@ def set_slice(x: Operand, item: Any, value: Operand) -> Op:
 def place_of(lvalue: Op) -> Place | None:
     """What an assignment to `lvalue` writes, or None if that is neither storage nor a part of it."""
     parts, term = [], lvalue
-    while term.definition.short in ("tensor_slice", "slice_axis"):
+    while term.definition.short in ("tensor_slice", "slice_axis") or term.definition.name == _PICKED:
         parts.append(term)
         term = term.args[0]
     if term.definition.name == "core.after" and parts:  # what a part is taken from in an ordered block
@@ -74,7 +77,7 @@ def stored(place: Place, value: Op) -> Op:
         return value
     wholes = [place.variable if place.variable.user_deps else apply("core.present", place.variable)]
     for part in place.parts[:0:-1]:
-        wholes.append(build(part.definition, (wholes[-1],), **part.attributes))
+        wholes.append(build(part.definition, (wholes[-1], *part.args[1:]), **part.attributes))
     for part, whole in zip(place.parts, reversed(wholes), strict=True):
         value = replaced(part, whole, value)
     return value
@@ -82,6 +85,8 @@ def stored(place: Place, value: Op) -> Op:
 
 def replaced(part: Op, whole: Op, value: Op) -> Op:
     """`whole` with `value`, which has the type of the part, where the part is taken from it."""
+    if part.definition.name == _PICKED:
+        return apply("semi.scatter", whole, part.args[1], value, axis=part.attribute("axis"), how="set")
     items = _index(part)
     if whole.axes.named or not whole.rank:
         return apply("axes.set_slice", whole, value, items=items)

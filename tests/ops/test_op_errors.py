@@ -55,7 +55,6 @@ CASES: list[tuple[str, tuple[TensorType, ...], dict[str, Any], type[Exception], 
     ("axes.tensor_slice", (HW,), {"items": (..., ...)}, errors.AttributeValueError, "one ellipsis"),
     ("axes.tensor_slice", (HW,), {"items": (None,)}, errors.AttributeValueError, "integer"),
     ("axes.tensor_slice", (HW,), {"items": (True,)}, errors.AttributeValueError, "integer"),
-    ("axes.tensor_slice", (UNKNOWN,), {"items": (slice(0, 2),)}, errors.LengthError, "unknown length"),
     # axes: by name
     ("axes.exp", (P23,), {}, errors.FamilyError, "label"),
     ("axes.add", (HW, X), {}, errors.IncompatibleAxesError, "H has length 2 and 5"),
