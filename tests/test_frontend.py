@@ -378,7 +378,7 @@ def test_a_value_is_fitted_to_its_variable() -> None:
 
 # -- mistakes ---------------------------------------------------------------------------------------
 
-X, INTS, T = var(H, W, name="X"), var(H, dtype="int32", name="INTS"), ng.placeholder([K, ng.Axis("N")], name="T")
+X, INTS = var(H, W, name="X"), var(H, dtype="int32", name="INTS")
 
 MISTAKES: list[tuple[type[Exception], Callable[[], Any]]] = [
     (ng.IncompatibleAxesError, lambda: X + var(ng.Axis("H", 3))),
