@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TypeVar
 
-from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError
+from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting import (
     domains_attention,
     domains_differing,
@@ -22,10 +22,10 @@ from ngraph_rewrite.rewriting import (
 )
 from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION_TYPES
+from ngraph_rewrite.rewriting.domains_declared import checked_arguments, declare
 from ngraph_rewrite.rewriting.domains_differing import same_shape
 from ngraph_rewrite.rewriting.domains_network import NETWORK_TYPES
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
-from ngraph_rewrite.terms.declaring import check_functions
 from ngraph_rewrite.types.dtypes import DTYPES, DType
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -110,7 +110,7 @@ def argument_domain(op: str) -> Callable[[Domains], Domains]:
     what the type rule refuses. An op all of whose arguments have one type needs no such function.
 
     Raises:
-        AttributeValueError: for an op that has one.
+        AttributeValueError: for an op that has one, as all have that ship.
         UnknownOpError: for what is none.
         ArgumentError: for what cannot be called.
 
@@ -123,12 +123,10 @@ def argument_domain(op: str) -> Callable[[Domains], Domains]:
     ...     return [t for t in domain.pool("semi") if t.rank == 1]
     """
 
-    lookup(op)
+    definition = lookup(op)
 
     def register(proposal: Domains) -> Domains:
-        check_functions(op, domain=proposal)
-        if _PROPOSALS.setdefault(op, proposal) is not proposal:
-            raise AttributeValueError(f"the arguments of {op} have a domain already")
+        declare(_PROPOSALS, definition, "arguments", proposal, checked_arguments)
         return proposal
 
     return register

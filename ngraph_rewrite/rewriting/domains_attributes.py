@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.rewriting import (
     domains_attention,
     domains_indexed,
@@ -26,13 +25,13 @@ from ngraph_rewrite.rewriting import (
 from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_axes import AXES, reduced_axes
 from ngraph_rewrite.rewriting.domains_convolution import CONVOLUTION
+from ngraph_rewrite.rewriting.domains_declared import checked_attributes, declare
 from ngraph_rewrite.rewriting.domains_network import NETWORK
 from ngraph_rewrite.rewriting.domains_numpy import NUMPY
 from ngraph_rewrite.rewriting.domains_scan import loops, named_scans, scans
 from ngraph_rewrite.rewriting.domains_semi import SEMI, Proposal, Values, filled, numbers, reduced
 from ngraph_rewrite.rewriting.domains_update import UPDATE
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
-from ngraph_rewrite.terms.declaring import check_functions
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
@@ -138,7 +137,7 @@ def attribute_domain(op: str) -> Callable[[Domains], Domains]:
     type rule refuses. Every op with attributes needs one, or its rules cannot be drawn.
 
     Raises:
-        AttributeValueError: for an op that has one.
+        AttributeValueError: for an op that has one, as all have that ship.
         UnknownOpError: for what is none.
         ArgumentError: for what cannot be called.
 
@@ -151,12 +150,10 @@ def attribute_domain(op: str) -> Callable[[Domains], Domains]:
     ...     return [(2.0,), (1.0,), (0.0,)]
     """
 
-    lookup(op)
+    definition = lookup(op)
 
     def register(proposal: Domains) -> Domains:
-        check_functions(op, domain=proposal)
-        if _PROPOSALS.setdefault(op, proposal) is not proposal:
-            raise AttributeValueError(f"the attributes of {op} have a domain already")
+        declare(_PROPOSALS, definition, "attributes", proposal, checked_attributes)
         attribute_values.cache_clear()
         return proposal
 

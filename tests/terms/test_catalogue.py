@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from types import FunctionType
 from typing import Any
 
@@ -25,8 +26,9 @@ from ngraph_rewrite.lowering.strategies import innermost, outermost
 from ngraph_rewrite.ops import axes, semi  # noqa: F401  (they declare the ops looked up here)
 from ngraph_rewrite.ops.checks import type_of
 from ngraph_rewrite.rewriting import registry
-from ngraph_rewrite.rewriting.domains import argument_domain
-from ngraph_rewrite.rewriting.domains_attributes import attribute_domain
+from ngraph_rewrite.rewriting.domain import SYMBOLIC
+from ngraph_rewrite.rewriting.domains import argument_domain, argument_types
+from ngraph_rewrite.rewriting.domains_attributes import attribute_domain, attribute_values
 from ngraph_rewrite.rewriting.inline import rule as simplification
 from ngraph_rewrite.rewriting.registry import attribute_function, term_function
 from ngraph_rewrite.rewriting.rulefile import parse_rules
@@ -39,6 +41,8 @@ from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.tensor import TensorType
 
 SCALAR = TensorType("float32")
+# Domains stay as long as the process.
+NUMBERS = count()
 
 
 @pytest.fixture(autouse=True)
@@ -325,6 +329,57 @@ def test_a_domain_is_a_function_of_an_op_that_there_is() -> None:
             domain("mine.drawm")
         with pytest.raises(ArgumentError, match="^`domain` of mine.drawn is 3, which cannot be called"):
             domain("mine.drawn")(3)  # type: ignore[type-var]
+
+
+def test_a_domain_is_declared_once_and_not_for_an_op_that_ships() -> None:
+    op("mine.drawn_once")(lambda x, *, k: x)
+    for declare, name in ((argument_domain, "semi.add"), (attribute_domain, "semi.sum")):
+        of = "arguments" if declare is argument_domain else "attributes"
+        given: Any = lambda *of: []  # noqa: E731
+        declare("mine.drawn_once")(given)
+        declare("mine.drawn_once")(given)
+        for taken in ("mine.drawn_once", name):
+            with pytest.raises(AttributeValueError, match=rf"^the {of} of {taken} have a domain already\n"):
+                declare(taken)(lambda *of: [])
+
+
+def given_by_nobody(*of: object) -> Any:
+    return {}["x"]
+
+
+@pytest.mark.parametrize(
+    ("given", "what", "do"),
+    [
+        (lambda *of: [1.0, 2.0], "gives [1.0, 2.0], and not tuples of attributes", "tuples (k,), with a value for"),
+        (lambda *of: None, "gives None, and not tuples of attributes", "tuples (k,), with a value for"),
+        (lambda *of: [(1, 2)], "gives [(1, 2)], and not tuples of attributes", "tuples (k,), with a value for"),
+        (lambda *of: "k", "gives 'k', and not tuples of attributes", "tuples (k,), with a value for"),
+        (lambda *of: [([1],)], "gives ([1],): the attribute k of", "give a tuple, a number, a word"),
+        (given_by_nobody, "fails: KeyError: 'x', at ", "mend it"),
+    ],
+)
+def test_what_a_domain_of_attributes_gives_wrongly_is_told_with_its_place(given: Any, what: str, do: str) -> None:
+    name = f"mine.ill_drawn{next(NUMBERS)}"
+    op(name)(lambda x, *, k: x)
+    attribute_domain(name)(given)
+    with pytest.raises(ArgumentError) as error:
+        attribute_values(lookup(name), (TensorType("float32", [3]),), None, SYMBOLIC)
+    assert str(error.value).startswith(f"the domain of the attributes of {name} {what}")
+    assert error.value.where == f"{__file__}:{given.__code__.co_firstlineno}"
+    assert do in str(error.value.do)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"), [(lambda *of: [1], "gives [1], and not types"), (given_by_nobody, "fails: KeyError: 'x', at ")]
+)
+def test_what_a_domain_of_arguments_gives_wrongly_is_told_with_its_place(given: Any, what: str) -> None:
+    name = f"mine.ill_drawn{next(NUMBERS)}"
+    op(name)(lambda x: x)
+    argument_domain(name)(given)
+    with pytest.raises(ArgumentError) as error:
+        argument_types(lookup(name), 0, {}, None, SYMBOLIC)
+    assert str(error.value).startswith(f"the domain of the arguments of {name} {what}")
+    assert error.value.where == f"{__file__}:{given.__code__.co_firstlineno}"
 
 
 @pytest.mark.parametrize(
