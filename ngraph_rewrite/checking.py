@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``check``: rule files proved right or wrong, with a progress bar, a table, and the verdict last."""
+"""The command ``check``: files of rules and kernels proved right or wrong, with a progress bar, and a verdict last."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ngraph_rewrite.codegen.opkernels import kernel_text, read_kernel
-from ngraph_rewrite.errors import ArgumentError, DeviceError, NGraphRewriteError, RuleFileError
+from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError, RuleFileError
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
 from ngraph_rewrite.testing.findings import CHECKS, LISTED, LISTED_IF_QUICK, check_waivers, key, known_checks
-from ngraph_rewrite.testing.kernels import Body, check_bodies
+from ngraph_rewrite.testing.kernel_findings import Tried, try_kernels
+from ngraph_rewrite.testing.kernels import USUAL, Draws
 from ngraph_rewrite.testing.mutation.spread import mutation_score
 from ngraph_rewrite.testing.report import Report, report_of
 from ngraph_rewrite.testing.suite import FULL, QUICK, UNCOMPILED, Subject, findings
@@ -34,39 +35,57 @@ MOST = 20
 
 
 def main(options: Namespace) -> int:
-    """Check rule files, or all that ship, and say what is wrong with them.
+    """Check files of rules and kernels, or all rules that ship, and say what is wrong with them.
 
     Args:
         options: `files`, `rule`, `checks`, `quick`, `seconds`, `seed`, `jobs` and `json` of the command line.
 
     Returns:
-        0 if every check of every rule holds, or is waived in the file; a proof that was not found is listed.
+        0 if every check of every rule holds, or is waived in the file, and every kernel is right; a proof that was not
+        found is listed.
 
     Raises:
-        ArgumentError: if the findings cannot be written where they shall be; then nothing is checked.
+        ArgumentError: if the findings cannot be written where they shall be, or for an option that is of rules where
+            there are only kernels; then nothing is checked.
     """
     if options.json is not None and not options.json.parent.is_dir():
         raise ArgumentError(f"{options.json} cannot be written: there is no such folder", do="make the folder first")
+    _check_options(options)
     load_plugin_ops()
     readable, mistakes = _read(options.files)
+    out = sys.stderr if options.json == Path("-") else sys.stdout  # the output is for programs then
     for mistake in mistakes:
-        print(mistake, end="\n\n")
+        print(mistake, end="\n\n", file=out)
     kernels = [path for path in readable if path.suffix == ".kernel"]
     paths = tuple(path for path in readable if path.suffix != ".kernel")
-    wrong = _wrong_kernels(kernels, options.jobs)
-    right = sum(path not in wrong for path in kernels)
-    print("".join(f"{said}\n\n" for said in wrong.values()), end="")
-    if not paths and options.files:
-        print(_verdict(None, right, len(options.files), len(mistakes)))
-        return 1 if mistakes or wrong else 0
-    if options.mutate:
+    begun = time.monotonic()
+    tried = _tried(options, kernels)
+    wrong = tried.wrong()
+    print("".join(f"{said}\n\n" for said in (*tried.untried(), *wrong.values())), end="", file=out)
+    rules = bool(paths) or not options.files
+    if options.mutate and rules:
         return _mutate(options, paths)
-    report = _report(options, paths)
+    report = _report(options, paths) if rules else report_of((), ())
+    spent = time.monotonic() - begun
+    report = replace(report, kernels=tuple(tried.findings()), unusable=len(mistakes), seconds=spent)
     if options.json is not None:
         _write(report, options.json)
     if options.json != Path("-"):
-        print(report.text() if not kernels and not mistakes else _joined(report, options, right, mistakes))
-    return 0 if report.right and not mistakes and not wrong else 1
+        print(_text(report, options, sum(path not in wrong for path in kernels), mistakes))
+    return 0 if report.right else 1
+
+
+def _check_options(options: Namespace) -> None:
+    """Refuse what is said of rules where files are kernels: nobody would hear of it."""
+    kernels = [path.suffix == ".kernel" for path in options.files]
+    of_rules = {"--rule": options.rule, "--check": options.checks, "--mutate": options.mutate}
+    if all(kernels) and kernels:
+        given = next((name for name, value in of_rules.items() if value), None)
+    else:
+        given = "--mutate" if any(kernels) and options.mutate else None
+    if given is not None:
+        do = "leave it out: kernels take --seed, --seconds, --quick, --jobs and --json"
+        raise ArgumentError(f"{given} is for rules, and {options.files[kernels.index(True)]} is a kernel", do=do)
 
 
 def _read(files: list[Path]) -> tuple[list[Path], list[str]]:
@@ -106,22 +125,10 @@ def unknown_waivers(files: Iterable[Path]) -> dict[Path, str]:
     return wrong
 
 
-def _wrong_kernels(paths: list[Path], jobs: int | None) -> dict[Path, str]:
-    """What is wrong with a body of each wrong file; one that nothing can run here is told of, and left out."""
-    kernels = {path: read_kernel(kernel_text(path), str(path)) for path in paths}
-    bodies = [Body(path, target) for path, kernel in kernels.items() for target in kernel.template.bodies]
-    found = dict[Body, int | Exception]()
+def _tried(options: Namespace, paths: list[Path]) -> Tried:
+    draws = Draws(QUICK.examples if options.quick else USUAL.examples, options.seed)
     with progress("kernels") as advance:
-        for body, answer in check_bodies(bodies, jobs):
-            found[body] = answer
-            advance(len(found), len(bodies))
-    wrong = dict[Path, str]()
-    for body in bodies:
-        if isinstance(answer := found[body], DeviceError):
-            print(f"{body.source}: the body for {body.target} is not checked: {answer}", end="\n\n")
-        elif isinstance(answer, Exception):
-            wrong.setdefault(Path(str(body.source)), str(answer))
-    return wrong
+        return try_kernels(paths, draws, options.seconds, options.jobs, advance)
 
 
 def _report(options: Namespace, paths: tuple[Path, ...]) -> Report:
@@ -179,16 +186,17 @@ def _write(report: Report, path: Path) -> None:
         path.write_text(report.as_json() + "\n", encoding="utf-8")
 
 
-def _joined(report: Report, options: Namespace, kernels: int, mistakes: list[str]) -> str:
+def _text(report: Report, options: Namespace, kernels: int, mistakes: list[str]) -> str:
+    """The report, with a last line about all files where there are also kernels, or some that cannot be read."""
+    if not report.kernels and not mistakes:
+        return report.text()
     said = _verdict(report, kernels, len(options.files), len(mistakes))
-    return f"{report.text()}\n\n{said}"
+    return f"{report.text()}\n\n{said}" if report.rules else said
 
 
-def _verdict(report: Report | None, kernels: int, files: int, mistakes: int) -> str:
-    """The last line where there are also kernels, or files that cannot be read."""
-    wrong = report.wrong_rules() if report else set()
-    found = report.rules if report else ()
-    rules = len({r.file for r in found} - {r.file for r in found if key(r) in wrong})
+def _verdict(report: Report, kernels: int, files: int, mistakes: int) -> str:
+    wrong = report.wrong_rules()
+    rules = len({r.file for r in report.rules} - {r.file for r in report.rules if key(r) in wrong})
     said = f"{rules + kernels} of {files} {'file is' if files == 1 else 'files are'} right"
     return said + (f"; {mistakes} cannot be used" if mistakes else "")
 

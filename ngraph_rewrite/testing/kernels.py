@@ -49,6 +49,7 @@ def check_kernel(
     cache: Cache | None = None,
     target: str = "cpu",
     seconds: float = PATIENCE,
+    seed: int = 0,
 ) -> int:
     """Check a kernel file on drawn instances of its op: its body for a target.
 
@@ -66,6 +67,7 @@ def check_kernel(
         cache: Where compiled kernels are kept; by default the user's cache folder.
         target: ``cpu`` or ``cuda``.
         seconds: How long an instance may take on the CPU.
+        seed: Other instances for other seeds.
 
     Returns:
         On how many instances the kernel was compared.
@@ -82,11 +84,22 @@ def check_kernel(
         raise KernelError(f"kernel {kernel.template.name} has no body for {target!r}", where=kernel.template.place,
                           do=f"check one that it has: {', '.join(kernel.template.bodies)}")  # fmt: skip
     if target == "cuda":
-        return _compared(kernel, examples, cache or Cache(), target)
-    ((_, answer),) = _asked([Body(source, target)], 1, seconds, examples, cache)
+        return _compared(kernel, Draws(examples, seed), cache or Cache(), target)
+    ((_, answer),) = _asked([Body(source, target)], 1, seconds, Draws(examples, seed), cache)
     if isinstance(answer, Exception):
         raise answer
     return answer
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How many instances are drawn, and from which seed."""
+
+    examples: int = 30
+    seed: int = 0
+
+
+USUAL = Draws()
 
 
 @dataclass(frozen=True)
@@ -98,26 +111,26 @@ class Body:
 
 
 def check_bodies(
-    bodies: Sequence[Body], jobs: int | None = None, seconds: float = PATIENCE
+    bodies: Sequence[Body], jobs: int | None = None, seconds: float = PATIENCE, draws: Draws = USUAL
 ) -> Iterator[tuple[Body, int | Exception]]:
     """Each body with the number of instances that it was right on, or what is wrong, as it is found out.
 
     Processes of their own try them. One for ``cuda`` that they have no device for is tried by this one: what was forked
     from a process that uses a GPU cannot use it.
     """
-    for body, answer in _asked(bodies, jobs, seconds):
-        yield body, _answered(body) if isinstance(answer, DeviceError) else answer
+    for body, answer in _asked(bodies, jobs, seconds, draws):
+        yield body, _answered(body, draws) if isinstance(answer, DeviceError) else answer
 
 
 def _asked(
-    bodies: Sequence[Body], jobs: int | None, seconds: float, examples: int = 30, cache: Cache | None = None
+    bodies: Sequence[Body], jobs: int | None, seconds: float, draws: Draws, cache: Cache | None = None
 ) -> Iterator[tuple[Body, int | Exception]]:
     if not bodies:
         return
     # The driver of a GPU takes more addresses than there is memory.
     megabytes = MEGABYTES if all(body.target == "cpu" for body in bodies) else None
     count = min(len(bodies), jobs or cores())
-    with Workers(_Trials(bodies, examples, cache), count, seconds, megabytes) as workers:
+    with Workers(_Trials(bodies, draws, cache), count, seconds, megabytes) as workers:
         for number, answer in workers.ask(range(len(bodies))):
             body = bodies[number]
             yield body, _lost(body, answer) if isinstance(answer, Lost) else answer
@@ -128,17 +141,17 @@ class _Trials:
     """Answers of a process: on how many instances the body of a number is right, or what came of it."""
 
     bodies: Sequence[Body]
-    examples: int
+    draws: Draws
     cache: Cache | None
 
     def __call__(self, number: int) -> int | Exception:
         faulthandler.disable()  # who asks says how this process ended
-        return _answered(self.bodies[number], self.examples, self.cache)
+        return _answered(self.bodies[number], self.draws, self.cache)
 
 
-def _answered(body: Body, examples: int = 30, cache: Cache | None = None) -> int | Exception:
+def _answered(body: Body, draws: Draws, cache: Cache | None = None) -> int | Exception:
     try:
-        return _compared(_kernel(body.source), examples, cache or Cache(), body.target)
+        return _compared(_kernel(body.source), draws, cache or Cache(), body.target)
     except (WrongKernel, NGraphRewriteError) as error:
         return error
     except Exception as error:  # of the op: not every exception can be sent
@@ -154,7 +167,7 @@ def _lost(body: Body, answer: Lost) -> WrongKernel:
     return WrongKernel(f"{what}, {about}{advice}")
 
 
-def _compared(kernel: OpKernel, examples: int, cache: Cache, target: str) -> int:
+def _compared(kernel: OpKernel, draws: Draws, cache: Cache, target: str) -> int:
     """On how many instances a kernel was compared, in this process."""
     if target == "cuda":
         find_device()
@@ -175,22 +188,22 @@ def _compared(kernel: OpKernel, examples: int, cache: Cache, target: str) -> int
         compared += 1
 
     with suppress(Unsatisfiable):  # no instance at all: said below
-        quietly(examples)(given(seeded_instances(kernel.rule))(drawn))()
-    more = sum(map(one, _long_ones(kernel)))
+        quietly(draws.examples)(given(seeded_instances(kernel.rule, seed=draws.seed))(drawn))()
+    more = sum(map(one, _long_ones(kernel, draws.seed)))
     if wrong:
         raise WrongKernel(min(wrong, key=len))
-    if compared < ENOUGH * examples:
+    if compared < ENOUGH * draws.examples:
         raise WrongKernel(
-            f"{kernel.template.place}: kernel {kernel.template.name} was tried on {compared} of {examples} drawn "
+            f"{kernel.template.place}: kernel {kernel.template.name} was tried on {compared} of {draws.examples} drawn "
             f"instances of {kernel.definition}: say what can be drawn with ng.argument_domain and ng.attribute_domain"
         )
     return compared + more
 
 
-def _long_ones(kernel: OpKernel) -> Iterator[Example]:
+def _long_ones(kernel: OpKernel, seed: int) -> Iterator[Example]:
     """Instances with long axes, no two with the same ones; few, and of few elements (some), as a simulator is slow."""
     seen = set[tuple[tuple[int, int], ...]]()
-    for example in long_examples(kernel.rule, LONG_SEARCHES, elements=LONG_ELEMENTS):
+    for example in long_examples(kernel.rule, LONG_SEARCHES, seed, LONG_ELEMENTS):
         term = example.instance.term
         long = tuple((i, k) for i, t in enumerate((*term.args, term)) for k, n in enumerate(lengths(t)) if n > SHORT)
         if long and long not in seen and len(seen) < LONG_ONES and 0 not in lengths(term):

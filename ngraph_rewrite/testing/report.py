@@ -26,6 +26,8 @@ class Report:
         found: At most one finding for each check of each rule: of several the first that failed.
         orders: The orders in which the rules of each pass go down, as text.
         seconds: How long it took.
+        kernels: The findings about kernels, where there are some.
+        unusable: How many files could not be read.
     """
 
     rules: tuple[Rule, ...]
@@ -33,6 +35,8 @@ class Report:
     orders: str = ""
     seconds: float = 0.0
     listed: tuple[str, ...] = LISTED
+    kernels: tuple[Finding, ...] = ()
+    unusable: int = 0
 
     @property
     def failed(self) -> list[Finding]:
@@ -41,8 +45,12 @@ class Report:
 
     @property
     def right(self) -> bool:
-        """Whether every check of every rule holds or is waived, but for what is only listed if it is open."""
-        return not self.failed and not self.undecided
+        """Whether every check of every rule holds or is waived, but for what is only listed if it is open.
+
+        All kernels have to be right, too, and all files such as can be read.
+        """
+        wrong = self.unusable or any(f.status == FAILED for f in self.kernels)
+        return not self.failed and not self.undecided and not wrong
 
     @property
     def undecided(self) -> list[Finding]:
@@ -124,10 +132,13 @@ class Report:
 
     def as_json(self) -> str:
         """The same for programs: the verdict, the counts, and each finding with its fields."""
-        found = [asdict(f) for f in self.found if f.status != NONE or f.unjudged]
-        counts = Counter(f"{f.check} {f.status}" for f in self.found)
-        whole = {"right": self.right, "rules": len(self.rules), "seconds": round(self.seconds, 1)}
-        return json.dumps({**whole, "counts": dict(sorted(counts.items())), "findings": found}, indent=1)
+        every = [*self.found, *self.kernels]
+        found = [asdict(f) for f in every if f.status != NONE or f.unjudged]
+        counts = Counter(f"{f.check} {f.status}" for f in every)
+        kernels, unusable = len({f.of for f in self.kernels}), self.unusable
+        whole = {"right": self.right, "rules": len(self.rules), "kernels": kernels, "unusable": unusable}
+        more = {"seconds": round(self.seconds, 1), "counts": dict(sorted(counts.items())), "findings": found}
+        return json.dumps({**whole, **more}, indent=1)
 
 
 def report_of(

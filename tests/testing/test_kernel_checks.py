@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cli import main
-from ngraph_rewrite.testing import WrongKernel, check_kernel
-from ngraph_rewrite.testing.kernels import Body, check_bodies
+from ngraph_rewrite.codegen.opkernels import read_kernel
+from ngraph_rewrite.testing import WrongKernel, check_kernel, kernel_findings
+from ngraph_rewrite.testing.findings import Finding
+from ngraph_rewrite.testing.kernels import Body, Draws, check_bodies
+from ngraph_rewrite.testing.rules import quietly
+from ngraph_rewrite.testing.strategies import seeded_instances
 
 
 def _double(x: ng.TensorType) -> ng.TensorType:
@@ -135,6 +141,53 @@ def test_the_command_goes_on_and_gives_its_verdict_last(tmp_path: Path, capsys: 
     said = capsys.readouterr().out
     assert said.index("outside.kernel:2: kernel double fails on") < said.index("beyond.kernel:2: kernel double on cpu")
     assert said.rstrip().endswith("1 of 3 files are right")
+
+
+@pytest.mark.parametrize("words", [["--rule", "double"], ["--check", "types"], ["--mutate"]])
+def test_what_is_said_of_rules_is_refused_for_kernels(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "my.kernel"
+    path.write_text(ASIDE, encoding="utf-8")
+    assert main(["check", *words, str(path)]) == 1
+    said = capsys.readouterr()
+    assert f"{words[0]} is for rules, and {path} is a kernel\n  leave it out: " in said.err
+    assert not said.out
+
+
+def test_findings_of_kernels_are_written_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = {name: tmp_path / f"{name}.kernel" for name in ("right", "outside", "unreadable")}
+    for path, text in zip(paths.values(), (KERNEL, ASIDE, "kernel"), strict=True):
+        path.write_text(text, encoding="utf-8")
+    assert main(["check", "--quick", "--json", "-", *map(str, paths.values())]) == 1
+    said = capsys.readouterr()
+    read = json.loads(said.out)
+    assert (read["right"], read["rules"], read["kernels"], read["unusable"]) == (False, 0, 2, 1)
+    assert read["counts"] == {"kernel failed": 1, "kernel passed": 1}
+    right, wrong = [Finding(**one) for one in read["findings"]]
+    assert right.says.startswith("the body for cpu is right on ") and right.place == f"{paths['right']}:2"
+    assert wrong.says.startswith("kernel double fails on checked_base.double(x)") and wrong.rule == "double"
+    assert "outside.kernel:2: kernel double fails on" in said.err and "unreadable.kernel" in said.err
+
+
+def test_other_instances_are_drawn_by_the_seed_and_for_as_long_as_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, drawn = tmp_path / "my.kernel", list[Draws]()
+    path.write_text(KERNEL, encoding="utf-8")
+
+    def tried(bodies: list[Body], jobs: int | None, *, draws: Draws) -> list[tuple[Body, int | Exception]]:
+        drawn.append(draws)
+        return [(body, 8 if len(drawn) < 3 else WrongKernel("it is wrong")) for body in bodies]
+
+    monkeypatch.setattr(kernel_findings, "check_bodies", tried)
+    found = kernel_findings.try_kernels([path], Draws(8, 3), seconds=1e9)
+    assert drawn == [Draws(8, 3), Draws(8, 4), Draws(8, 5)] and found.wrong() == {path: "it is wrong"}
+    values = list[str]()
+    for seed in (0, 1):
+        instances = seeded_instances(read_kernel(KERNEL).rule, seed=seed)
+        quietly(1)(given(instances)(lambda example: values.append(str(example.choices))))()
+    assert values[0] != values[1]
 
 
 def test_bodies_are_told_with_what_is_wrong_with_them() -> None:

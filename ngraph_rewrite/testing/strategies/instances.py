@@ -88,10 +88,19 @@ def draw_example(
 
 @st.composite
 def seeded_instances(
-    draw: st.DrawFn, rule: Rule, dtypes: tuple[DType, ...] = COMMON_FIRST, kinds: Sequence[str] = KINDS
+    draw: st.DrawFn,
+    rule: Rule,
+    dtypes: tuple[DType, ...] = COMMON_FIRST,
+    kinds: Sequence[str] = KINDS,
+    seed: int = 0,
 ) -> Example:
-    """As `instances_of`, each made from one drawn seed: uniform and cheap, but they do not shrink."""
-    example = draw_example(rule, Random("".join("01"[b] for b in draw(_SEED))), dtypes, kinds)
+    """As `instances_of`, each made from one drawn seed: uniform and cheap, but they do not shrink.
+
+    Args:
+        seed: Other examples for other seeds, where the same seeds are drawn.
+    """
+    bits = "".join("01"[b] for b in draw(_SEED))
+    example = draw_example(rule, Random(f"{bits} {seed}" if seed else bits), dtypes, kinds)
     assume(example is not None)
     assert example is not None
     return example
