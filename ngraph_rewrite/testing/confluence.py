@@ -61,9 +61,10 @@ def confluence_of(rule: Rule, context: Context) -> Finding:
     system = system_of(context.rules, context.cache.folder)
     try:
         looked = _look(system, rule, context)
-    except Exception as error:  # whatever it is, it is the rule's
-        what = told(error)
-        return finding(rule, CHECK, FAILED, f"fails where it meets another rule: {what.splitlines()[0]}")
+    except Exception as error:  # whatever it is, it is the rule's, or that of the one that it says
+        what, where = told(error).splitlines()[0], getattr(error, "where", None)
+        at = f", at {where}" if where else ""
+        return finding(rule, CHECK, FAILED, f"fails where it meets another rule: {what}{at}")
     if isinstance(looked, Finding):
         return looked
     unused = _unused(system, rule, context)

@@ -19,11 +19,12 @@ import numpy as np
 
 from ngraph_rewrite.lowering.driver import normalise
 from ngraph_rewrite.lowering.table import ReplacementTable
-from ngraph_rewrite.rewriting.instances import Target
+from ngraph_rewrite.rewriting.instances import Target, failure
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.overlaps import Position
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule
+from ngraph_rewrite.rewriting.rule_errors import GUARD, RIGHT
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
@@ -97,12 +98,20 @@ def meeting_of(
 
 
 def results(matcher: Matcher, rule: Rule, term: Op, bank: TrialBank, target: Target) -> Iterator[Op]:
-    """What a rule makes of a term, once for each way in which it matches and its guard holds."""
+    """What a rule makes of a term, once for each way in which it matches and its guard holds.
+
+    Raises:
+        RuleFileError: if the rule fails on the term.
+    """
     for found, substitution in matcher.matches(term):
         if found is rule:
-            application = Application(rule, term, substitution, bank.make, target)
-            if application.guard_holds():
-                made = application.right()[0]
+            application, part = Application(rule, term, substitution, bank.make, target), GUARD
+            try:
+                holds, part = application.guard_holds(), RIGHT
+                made = application.right()[0] if holds else None
+            except Exception as error:
+                raise failure(rule, term, error, part) from error
+            if made is not None:
                 assert isinstance(made, Op)
                 yield made
 

@@ -51,6 +51,23 @@ def test_two_normal_forms_fail_and_both_are_shown() -> None:
     assert "rules:3: my.difference: x + -y => x - y" in one.shown
 
 
+@pytest.mark.parametrize(
+    "right", ["rule right: floor(trunc(x)) => trunc(x)", "rule right: trunc(floor(trunc(x))) => floor(trunc(x))"]
+)
+def test_a_rule_that_fails_is_named_where_another_one_is_checked(right: str) -> None:
+    fails = "rule fails: trunc(ceil(x)) => ceil(x)\n    if x.shape[0] * 8 == x.shape[1] and x.shape[1] == 512"
+    says = found(right, "rule joins: floor(trunc(ceil(x))) => trunc(ceil(x))", fails)["my.right"].says
+    assert says.startswith("fails where it meets another rule: my.rules:5:8: rule my.fails fails on semi.trunc(")
+    assert says.endswith(": IndexError: tuple index out of range")
+
+
+def test_a_rule_that_fails_on_the_way_to_a_normal_form_is_named() -> None:
+    fails = "rule fails: floor(ceil(x)) => ceil(x)\n    if x.shape[0] * 8 == x.shape[1] and x.shape[1] == 512"
+    says = found("rule right: exp(log(x)) => ceil(x)", "rule other: floor(exp(x)) => exp(x)", fails)["my.right"].says
+    assert says.startswith("fails where it meets another rule: rule my.fails fails on semi.floor(semi.ceil(")
+    assert says.endswith(", at my.rules:4")
+
+
 def test_what_is_shown_is_a_program_that_fails() -> None:
     names: dict[str, ng.Op] = {}
     with pytest.raises(AssertionError):
