@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ngraph_rewrite.rewriting.bounds import BITS, CHARACTERS, DEPTH, PARTS, modulo, plus, times
 from ngraph_rewrite.rewriting.registry import attribute_functions
 from ngraph_rewrite.rewriting.syntax import children, walk
-from ngraph_rewrite.rewriting.typeclasses import no_dtype
+from ngraph_rewrite.rewriting.typeclasses import is_dtype, no_dtype
+from ngraph_rewrite.terms.catalogue import definitions, find
 from ngraph_rewrite.types.dtypes import DTYPES
 
 PROPERTIES = frozenset(
@@ -149,6 +150,7 @@ def _check(node: ast.AST, names: dict[str, None]) -> None:
             elif not isinstance(child, _OPERATORS + _COMPARISONS + (ast.Load,)):
                 raise _no_part(node, child)
         _check_dtypes(node)
+        _check_base(node)
     else:
         raise _no_part(node, node)
 
@@ -182,10 +184,43 @@ def _check_dtypes(node: ast.AST) -> None:
     """A word that is compared with a dtype is one: any other is never equal, and the rule never fires."""
     wrong = no_dtype(node)
     if wrong is not None:
-        names = [str(dtype) for dtype in DTYPES]
-        near = difflib.get_close_matches(str(wrong.value), names, n=1)
-        do = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(names)}"
-        raise Refused(wrong, f"no dtype is called {wrong.value!r}", do)
+        raise _no_dtype(wrong)
+
+
+def _no_dtype(wrong: ast.Constant) -> Refused:
+    names = [str(dtype) for dtype in DTYPES]
+    near = difflib.get_close_matches(str(wrong.value), names, n=1)
+    do = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(names)}"
+    return Refused(wrong, f"no dtype is called {wrong.value!r}", do)
+
+
+def check_dtype(node: ast.Constant) -> None:
+    """Whether a word is the name of a dtype, if it is a word.
+
+    Raises:
+        Refused: if it is none.
+    """
+    if isinstance(node.value, str) and not is_dtype(node.value):
+        raise _no_dtype(node)
+
+
+def _check_base(node: ast.AST) -> None:
+    """A word that is looked for in the base of a target is an op: any other is in none, and the rule never fires.
+
+    Of a family that there is not, it may be one of a package that is not installed.
+    """
+    if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Constant):
+        return
+    base, name = node.comparators[0], node.left.value
+    if not isinstance(base, ast.Attribute) or base.attr != "base" or not isinstance(name, str) or find(name):
+        return
+    family, point, _ = name.partition(".")
+    names = [d.name for d in definitions()]
+    known = any(one.startswith(f"{family}.") for one in names) or not point
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6 if known else 0.9)
+    if known or near:
+        do = f"did you mean {near[0]!r}?" if near else "write the name of one, as family.name"
+        raise Refused(node.left, f"no op is called {name!r}", do)
 
 
 def _is_single(node: ast.expr) -> bool:

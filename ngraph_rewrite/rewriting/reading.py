@@ -7,7 +7,9 @@ import ast
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.conditional import template_names
+from ngraph_rewrite.rewriting.expression import Expression, Refused, check_dtype
 from ngraph_rewrite.rewriting.nests import IDENTITIES, nests
 from ngraph_rewrite.rewriting.pattern import (
     App,
@@ -26,9 +28,11 @@ from ngraph_rewrite.rewriting.registry import term_functions
 from ngraph_rewrite.rewriting.typeclasses import CLASSES as TYPE_CLASSES
 from ngraph_rewrite.rewriting.typeclasses import asked
 from ngraph_rewrite.terms.catalogue import OpDef, find, lookup
+from ngraph_rewrite.types.dtypes import DTYPES
 
 RESERVED = frozenset({"self", "target", "d", "none"})
 ONCE = "once"
+_DTYPES = frozenset(map(str, DTYPES))
 
 
 class Reader(Names):
@@ -125,10 +129,23 @@ class Reader(Names):
             if isinstance(value, ast.Name):
                 if value.id in RESERVED - {"d"}:
                     raise self.error(value, f"`{value.id}` has a meaning of its own and cannot be bound")
+                if value.id in _DTYPES and "core" in self.families:
+                    what = f"`{value.id}` is a dtype, and here it would be a variable that stands for any {attribute}"
+                    raise self.error(value, what, f"write {attribute}='{value.id}', or choose another name")
                 binds.append((attribute, self.name(value.id, value)))
             else:
-                compares.append((attribute, self.expression(value, ())))
+                compares.append((attribute, self.compared(attribute, value)))
         return App(definition, patterns, tuple(binds), tuple(compares), span_of(node))
+
+    def compared(self, attribute: str, value: ast.expr) -> Expression:
+        """What an attribute is compared with; a dtype is one that there is."""
+        found = self.expression(value, ())
+        if attribute == "dtype" and "core" in self.families and isinstance(found.tree, ast.Constant):
+            try:
+                check_dtype(found.tree)
+            except Refused as refused:
+                raise self.error(value, refused.message, refused.do) from None
+        return found
 
     def check_arity(self, node: ast.expr, definition: OpDef, args: tuple[object, ...]) -> None:
         sequences = sum(isinstance(a, SeqVar | Spread) for a in args)
@@ -162,7 +179,7 @@ class Reader(Names):
     def template(self, node: ast.expr, terms: dict[str, bool], names: Iterable[str]) -> Template:
         if isinstance(node, ast.Name):
             if node.id not in terms:
-                raise self.error(node, f"`{node.id}` is not bound by the left side", "use its variables, self or a let")
+                raise self.no_term(node, terms, names)
             if terms[node.id]:
                 raise self.error(node, f"`{node.id}` stands for several terms", f"write `{node.id}...` among arguments")
             return Var(node.id, span_of(node))
@@ -185,6 +202,15 @@ class Reader(Names):
                 raise self.error(node, f"`{_called(node)}` makes terms: it can only be a whole right side")
             return self.build(node, self.definition(node, node.func), node.args, node.keywords, terms, names)
         raise self.error(node, "not a term", "a term is a bound variable, a number, or an op applied to terms")
+
+    def no_term(self, node: ast.Name, terms: dict[str, bool], names: Iterable[str]) -> RuleFileError:
+        """What to say of a name that no term has: it may be that of an attribute, or of what is computed."""
+        if node.id not in {*names} - {"target"}:
+            return self.error(node, f"`{node.id}` is not bound by the left side", "use its variables, self or a let")
+        like = next((name for name, several in terms.items() if not several), "self")
+        filled = f"constant(value=literal({node.id}, {like}.dtype), axes=axes_of())"
+        do = f"if it is a number, fill a constant with it: `{filled}`" if "core" in self.families else None
+        return self.error(node, f"`{node.id}` is an attribute, or computed of some, and no term", do)
 
     def whole(self, node: ast.expr, terms: dict[str, bool], names: Iterable[str]) -> Template:
         """A right side: a template, or a term function of templates."""

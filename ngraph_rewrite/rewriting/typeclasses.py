@@ -59,11 +59,12 @@ def no_dtype(node: ast.AST) -> ast.Constant | None:
         return None
     parts = [part for side in sides for part in (side.elts if isinstance(side, ast.Tuple) else [side])]
     words = (part for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
-    return next((word for word in words if not _is_dtype(word.value)), None)
+    return next((word for word in words if not is_dtype(word.value)), None)
 
 
 @cache
-def _is_dtype(word: str) -> bool:
+def is_dtype(word: str) -> bool:
+    """Whether a dtype is called so."""
     try:
         return as_dtype(word) in DTYPES
     except DTypeError:

@@ -268,9 +268,31 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     "sequence of patterns": (
         SEMI + "rule a: concat((-x)..., axis=k) => x\n", 2, 16, "a sequence on the left is a variable: `x...`", None,
     ),
+    "misspelt dtype in a pattern": (
+        SEMI + "rule a: cast(x, dtype='floof') => x\n", 2, 23, "no dtype is called 'floof'",
+        "one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64",
+    ),
+    "dtype without quotes": (
+        SEMI + "rule a: cast(x, dtype=float32) => x\n", 2, 23,
+        "`float32` is a dtype, and here it would be a variable that stands for any dtype",
+        "write dtype='float32', or choose another name",
+    ),
+    "misspelt op of a base": (
+        SEMI + "rule a: -x => x\n    if x.rank == 0 and 'cpu.gem' not in target.base\n", 3, 24,
+        "no op is called 'cpu.gem'", "did you mean 'cpu.gemm'?",
+    ),
+    "misspelt family of a base": (
+        SEMI + "rule a: -x => x\n    where k = 1 if 'cpuu.gemm' in target.base else 0\n", 3, 20,
+        "no op is called 'cpuu.gemm'", "did you mean 'cpu.gemm'?",
+    ),
     # -- the right side
     "unbound variable": (SEMI + "rule a: -x => y\n", 2, 15, "`y` is not bound by the left side", USE),
     "adjoint outside derive": (SEMI + "rule a: -x => d\n", 2, 15, "`d` is not bound by the left side", USE),
+    "attribute as a term": (
+        SEMI + "rule a: cumsum(x, axis=k, reverse=r) => x + k\n", 2, 45,
+        "`k` is an attribute, or computed of some, and no term",
+        "if it is a number, fill a constant with it: `constant(value=literal(k, x.dtype), axes=axes_of())`",
+    ),
     "not a term": (SEMI + "rule a: -x => x.shape\n", 2, 15, "not a term", TERM),
     "sequence as a term": (
         SEMI + "rule a: concat(x..., axis=k) => x\n", 2, 33, "`x` stands for several terms",
