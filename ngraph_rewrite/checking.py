@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ngraph_rewrite.codegen.opkernels import kernel_text, read_kernel
 from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError, RuleFileError
-from ngraph_rewrite.lowering.passes import library
+from ngraph_rewrite.lowering.passes import check_names, library
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
@@ -96,7 +96,7 @@ def _read(files: list[Path]) -> tuple[list[Path], list[str]]:
             if path.suffix == ".kernel":
                 read_kernel(kernel_text(path), str(path))
             else:
-                load_rules(path)
+                check_names(load_rules(path))
             good.append(path)
         except OSError as error:
             mistakes.append(f"{path} cannot be read: {error.strerror or error}")

@@ -63,7 +63,8 @@ def check_handles(handles: Sequence[Any]) -> None:
             f"{describe(inside, 1)} has a value only inside its step or branch, or in calls of its function: "
             "a handle needs it outside",
             where=inside.info.place,
-            do="return what is wanted from the step or branch, or call the function",
+            do="return what is wanted from the step or branch, or call the function; "
+            "compute, or ask about, the result of that, or a handle outside",
         )
 
 

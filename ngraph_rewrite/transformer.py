@@ -22,7 +22,15 @@ from ngraph_rewrite.lowering.counting import stats
 from ngraph_rewrite.lowering.disabling import Choice, disabled_now, known_names, switched_off
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.pass_order import in_place
-from ngraph_rewrite.lowering.passes import SAFE_CLASSES, Passes, check_together, library, passes_of, standard_passes
+from ngraph_rewrite.lowering.passes import (
+    SAFE_CLASSES,
+    Passes,
+    check_names,
+    check_together,
+    library,
+    passes_of,
+    standard_passes,
+)
 from ngraph_rewrite.rewriting.given import given_classes
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
@@ -74,7 +82,7 @@ def make_transformer(
     Raises:
         ArgumentError: for an unknown target, class, rule, pass or place, or a seed or number of threads out of range.
         ExtensionError: for an installed package that cannot be used.
-        RuleFileError: for a rule file with a mistake.
+        RuleFileError: for a rule file with a mistake, or a rule that is called as another one, which ships.
 
     >>> with make_transformer("reference") as transformer:
     ...     transformer.name
@@ -83,6 +91,7 @@ def make_transformer(
     target = as_target(name).preferring(sample, recurrent)
     chosen, off = given_classes(classes), _listed("disabled", disabled, "names of rules")
     own = as_rules(rules)
+    check_names(own)
     every = own + library()
     known_names(every, off)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:

@@ -18,6 +18,7 @@ from ngraph_rewrite import warming
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.cli import main
 from ngraph_rewrite.data import data_folder
+from ngraph_rewrite.rewriting.rulefile import load_rules
 
 RIGHT = "simplify semi\n\nrule rounded:  floor(ceil(x))  =>  ceil(x)\n"
 UNBOUND = "simplify semi\n\nrule twice:  x + x  =>  2 * y\n"
@@ -119,6 +120,23 @@ def test_a_wrong_rule_passes_reading_but_not_drawing(tmp_path: Path, capsys: pyt
     assert main(["check", "--static", str(path)]) == 0
     assert main(["check", "--check", "values", str(path)]) == 1
     assert "rule wrong.squared is not @exact" in capsys.readouterr().out
+
+
+def test_a_rule_that_is_called_as_another_one_that_ships_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both would be asked about, and left out, by one name; a copy of what ships is what ships."""
+    path = tmp_path / "semi.rules"
+    path.write_text("simplify semi\nrule own: -(-x) => x\nrule log_exp: log(exp(-x)) => -x\n", encoding="utf-8")
+    shown = f"{path}:3:15: rule semi.log_exp has the name of another one that ships, at rules/semi.rules:"
+    assert main(["check", "--check", "types", str(path)]) == 1
+    assert shown in capsys.readouterr().out
+    with pytest.raises(ng.RuleFileError, match=re.escape(shown)):
+        ng.make_transformer("cpu", rules=path)
+    copy = tmp_path / "copy" / "semi.rules"
+    copy.parent.mkdir()
+    copy.write_text((data_folder("rules") / "semi.rules").read_text(encoding="utf-8"), encoding="utf-8")
+    ng.make_transformer("cpu", rules=load_rules(copy)).close()
 
 
 @pytest.mark.parametrize("how", ["--static", "--check=types"])

@@ -381,6 +381,9 @@ def test_a_term_of_a_step_has_no_value_outside() -> None:
         with pytest.raises(ComputationError, match="only inside its step or branch") as caught:
             transformer.computation((h, inside[0]), *LEAVES)
     assert "test_scan.py:" in str(caught.value)
+    for ask in (ng.explain, lambda term: ng.why_not("semi.log_exp", term)):
+        with pytest.raises(ComputationError, match="ask about, the result of that, or a handle outside"):
+            ask(inside[0])
 
 
 def test_a_derivative_by_a_term_of_a_step() -> None:

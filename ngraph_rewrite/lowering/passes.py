@@ -39,10 +39,11 @@ from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.sorts import SortType
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.rewriting import checks, order
+    from ngraph_rewrite.rewriting import checks, order, rule_errors
 else:  # for rules that are new
     checks = lazy_module("ngraph_rewrite.rewriting.checks")
     order = lazy_module("ngraph_rewrite.rewriting.order")
+    rule_errors = lazy_module("ngraph_rewrite.rewriting.rule_errors")
 
 PASSES: Mapping[str, tuple[str, ...]] = {
     "recognize": ("recognize",),
@@ -83,6 +84,25 @@ def check_together(own: RuleSet, every: RuleSet) -> None:
     if any(order.why_not_down(rule) is not None for rule in own):
         for kinds in PASSES.values():
             check_once(every.of_kind(*kinds), checks.check_order, Cache(), "order")
+
+
+@cache
+def _named() -> Mapping[str, Rule]:
+    """The rules that ship, by their names."""
+    return {rule.name: rule for rule in library() if rule.file.startswith("rules/")}
+
+
+def check_names(own: RuleSet) -> None:
+    """Whether rules have names that other rules have not which ship: rules are asked about, and left out, by name.
+
+    Raises:
+        RuleFileError: for the first one that is called as another rule.
+    """
+    for rule in own:
+        other = _named().get(rule.name)
+        if other is not None and other is not rule and other.text != rule.text:
+            do = "rename the rule, or the file: its name begins those of its rules"
+            raise rule_errors.rule_error(rule, f"has the name of another one that ships, at {other.place}", do)
 
 
 def _rule_files(own: Iterable[Path]) -> Iterator[DataFile]:
