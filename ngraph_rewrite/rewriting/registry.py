@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError
+from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.declaring import place_of
 from ngraph_rewrite.terms.op import Op
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -79,13 +81,43 @@ def term_functions() -> Mapping[str, Callable[..., Any]]:
 def term_of(name: str, *args: Any) -> Op:
     """What the term function called `name` makes.
 
+    Args:
+        args: What makes terms, and then those that the rule names.
+
     Raises:
-        ArgumentError: for what is no term.
+        ArgumentError: for what is no term, and where `make` is called with something else than it takes.
     """
-    made = _TERM_FUNCTIONS[name](*args)
+    try:
+        made = _TERM_FUNCTIONS[name](*args)
+    except (AttributeError, TypeError):
+        _TERM_FUNCTIONS[name](_Checked(name, args[0]), *args[1:])  # once more: it is pure, and others need not wait
+        raise
     if not isinstance(made, Op):
         raise ArgumentError(f"the term function {name} gives {made!r}, which is no term", do="let it return a term")
     return made
+
+
+class _Checked:
+    """What makes terms, and says what it is called with wrongly."""
+
+    def __init__(self, name: str, make: Callable[..., Op]) -> None:
+        self.name, self.make = name, make
+
+    def __call__(self, *given: Any, **named: Any) -> Op:
+        definition, operands, attrs = given if len(given) == 3 else (None, None, None)
+        if len(given) != 3 or named:
+            what = f"{len(given) + len(named)} arguments, and it takes 3 by their places"
+        elif not isinstance(definition, OpDef):
+            what = f"the definition {definition!r}"
+        elif not isinstance(operands, tuple) or not all(isinstance(t, Op) for t in operands):
+            what = f"the terms {operands!r}"
+        elif not isinstance(attrs, tuple) or len(attrs) != len(definition.attributes):
+            what = f"the attributes {attrs!r}, and {definition} has ({', '.join(definition.attributes)})"
+        else:
+            return self.make(*given)
+        do = "write make(lookup('semi.exp'), (x,), ()): a definition, a tuple of terms, one of all attributes in order"
+        where = place_of(_TERM_FUNCTIONS[self.name])
+        raise ArgumentError(f"the term function {self.name} calls `make` with {what}", where=where, do=do)
 
 
 def consumed(name: str) -> str:

@@ -35,6 +35,7 @@ from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.rewritten import rewrite
 from ngraph_rewrite.targets.evaluation import evaluate
 from ngraph_rewrite.terms import catalogue
+from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import TRAITS, definitions, find, lookup, op
 from ngraph_rewrite.terms.making import make_op
 from ngraph_rewrite.types.axes import Axis
@@ -279,6 +280,32 @@ def test_rules_call_functions_by_their_names(function: Any) -> None:
     for register in (attribute_function, term_function(consumes="semi.exp")):
         with pytest.raises(ArgumentError, match="cannot be called in rules: it is no function with a name"):
             register(function)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda make, x: make("semi.add", x.args, {}), "the definition 'semi.add'"),
+        (lambda make, x: make(lookup("semi.add"), [*x.args], ()), r"the terms \[x, y\]"),
+        (lambda make, x: make(lookup("semi.add"), x.args, {}), r"the attributes {}, and semi.add has \(\)"),
+        (lambda make, x: make(lookup("semi.add"), x.args), "2 arguments, and it takes 3 by their places"),
+    ],
+)
+def test_how_a_term_function_makes_terms_is_told_if_it_does_so_wrongly(
+    call: Any, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_TERM_FUNCTIONS", dict(registry._TERM_FUNCTIONS))
+
+    @term_function(consumes="semi.hypot")
+    def wrongly_made(make: Any, x: Any) -> Any:
+        return call(make, x)
+
+    with pytest.raises(RuleFileError, match=f"the term function wrongly_made calls `make` with {says}"):
+        simplification("hypot(x, y) => wrongly_made(self)")
+    terms = [placeholder((3,), name=name) for name in "xy"]
+    with pytest.raises(ArgumentError, match="write make.*a definition, a tuple of terms") as caught:
+        registry.term_of("wrongly_made", TermBank().make, make_op("semi.hypot", *terms))
+    assert f"{__file__}:" in str(caught.value.where)
 
 
 def test_a_term_function_gives_a_term(monkeypatch: pytest.MonkeyPatch) -> None:
