@@ -11,6 +11,7 @@ from benchmarks.workloads import (
     elementwise,
     factors,
     layouts,
+    lookups,
     mapped,
     networks,
     pooling,
@@ -22,8 +23,8 @@ from benchmarks.workloads import (
 )
 
 FAMILIES = (
-    elementwise, layouts, rows, reductions, sorting, products, convolutions, pooling, networks, recurrent, mapped,
-    attention, factors,
+    elementwise, layouts, rows, reductions, sorting, lookups, products, convolutions, pooling, networks, recurrent,
+    mapped, attention, factors,
 )  # fmt: skip
 
 
