@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.errors import AxesError, DTypeError
 from ngraph_rewrite.ops import eigenvalues, singular_values
 from ngraph_rewrite.ops.checks import tensor
 from ngraph_rewrite.ops.semi_factors import matrices, square, tall
@@ -68,7 +68,8 @@ def pinv(x: TensorType, rcond: TensorType) -> TensorType:
     matrices whose rank does not change; `rcond` has none.
     """
     matrices(x)
-    if rcond != tensor(x.dtype, x.shape[:1]):
-        what = f"{x!r} and {rcond!r}: expected one rcond for each matrix, of the same dtype"
-        raise AxesError(what, do=f"give {tensor(x.dtype, x.shape[:1])!r}")
+    wanted = tensor(x.dtype, x.shape[:1])
+    if rcond != wanted:
+        error = AxesError if rcond.dtype == x.dtype else DTypeError
+        raise error(f"{x!r} and {rcond!r}: expected one rcond for each matrix, of its dtype", do=f"give {wanted!r}")
     return tensor(x.dtype, (x.shape[0], x.shape[2], x.shape[1]))

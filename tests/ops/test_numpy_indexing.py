@@ -162,7 +162,6 @@ WRONG: list[tuple[Any, Any, type[Exception], str]] = [
     (X, np.ones((4, 2), bool), errors.OutOfRangeError, "a mask of 2 elements for axis 1 of length 3"),
     (X, ([0, 1], [0, 1, 2]), errors.IncompatibleAxesError, "the lengths 2 and 3"),
     (N, np.ones(3, bool), errors.LengthError, "axis 0 of unknown length n0"),
-    (N, slice(0, 2), errors.LengthError, "unknown length"),
 ]
 
 
