@@ -100,9 +100,7 @@ def _pad(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -
     x = types[0]
     zeros, ones = (0,) * x.rank, (1,) * x.rank
     first, begin, end = ((2, *zeros[1:]), (1, *zeros[1:]), (0, *ones[1:])) if x.rank else ((), (), ())
-    for value in (*numbers(x.dtype)[:3], -1):
-        if value == -1 and x.dtype.kind in "bu":
-            continue
+    for value in numbers(x.dtype)[:3]:
         yield from (
             (before, after, inside, Literal(value, x.dtype))
             for before, after, inside in (
