@@ -7,6 +7,7 @@ from benchmarks.comparison import Tasks
 from benchmarks.workloads import (
     attention,
     convolutions,
+    counts,
     depths,  # noqa: F401
     elementwise,
     factors,
@@ -23,8 +24,8 @@ from benchmarks.workloads import (
 )
 
 FAMILIES = (
-    elementwise, layouts, rows, reductions, sorting, lookups, products, convolutions, pooling, networks, recurrent,
-    mapped, attention, factors,
+    elementwise, layouts, rows, reductions, sorting, counts, lookups, products, convolutions, pooling, networks,
+    recurrent, mapped, attention, factors,
 )  # fmt: skip
 
 

@@ -72,4 +72,5 @@ def _filled(rows: int) -> Task:
         OURS: in_ours(build, [(rows, WIDTH), (WIDTH,)], arrays, out=False),
         "jax": in_jax(in_jax_scan, arrays),
     }
-    return task("filled_rows", in_numpy, arrays, engines, ("numpy",))
+    # thousands of tangents of each other: each engine rounds in its own way
+    return task("filled_rows", in_numpy, arrays, engines, ("numpy",), tolerance=1e-3)

@@ -28,17 +28,19 @@ SHAPES = (
 )
 INTEGERS = (512, 512, 512)
 LINEAR = ((128, 512, 784), (16, 4096, 4096))
+VECTORS, PIXELS = ((1000, 1, 1000), (1024, 1, 2048)), (1080 * 1920, 1, 3)
 HALVES, SCALED = (512, 512, 512), (16, 4096, 4096)
 
 
 def tasks(size: int | None) -> Tasks:
-    """``gemm_MxNxK``: the product of MxK and KxN; ``linear_``: of MxK and what lies as NxK.
+    """``gemm_MxNxK``: the product of MxK and KxN; ``linear_``: of MxK and what lies as NxK; ``vector_``: of what lies
+    as KxM and a vector; ``pixels_``: of a few columns and a vector.
 
     ``halves_``: of float16; ``int32_``, ``int64_``; ``quantized_``: of int8, summed in int32; ``scaled_``: the second
     factor is int8, with a factor for each column.
     """
     kinds = {"gemm": (_gemm, SHAPES), "linear": (_linear, LINEAR), "halves": (_halves, [HALVES])}
-    kinds["scaled"] = (_scaled, [SCALED])
+    kinds |= {"scaled": (_scaled, [SCALED]), "vector": (_vector, VECTORS), "pixels": (_gemm, [PIXELS])}
     for name, dtypes in (
         ("int32", ("int32", "int32")),
         ("int64", ("int64", "int64")),
@@ -58,6 +60,10 @@ def _gemm(name: str, m: int, n: int, k: int) -> Task:
 
 def _linear(name: str, m: int, n: int, k: int) -> Task:
     return _product(name, (m, n, k), [normal(m, k), normal(n, k, seed=1)], lambda _, x, y: x @ y.T)
+
+
+def _vector(name: str, m: int, n: int, k: int) -> Task:
+    return _product(name, (m, n, k), [normal(k, m), normal(k, n, seed=1)], lambda _, x, y: x.T @ y)
 
 
 def _halves(name: str, m: int, n: int, k: int) -> Task:
