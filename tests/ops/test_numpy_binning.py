@@ -122,3 +122,13 @@ def test_elements_whose_number_is_not_known_are_counted() -> None:
 )
 def test_bins_are_computed_where_that_is_near_enough(edges: Any, even: bool) -> None:
     assert binning._is_even(edges, edges.dtype) is even
+
+
+def test_edges_of_python_are_as_wide_as_the_elements() -> None:
+    edges, x = [0.1, 0.2, 0.3], np.array([0.3, 0.1])
+    term = ng.placeholder((2,), "float64")
+    with ng.make_transformer("cpu") as transformer:
+        terms = [*ng.numpy.histogram(term, edges), ng.numpy.digitize(term, edges)]
+        found = transformer.computation(terms, term)(x)
+    for one, other in zip(found, [*np.histogram(x, edges), np.digitize(x, edges)], strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -20,7 +20,7 @@ from ngraph_rewrite.ops.checks import as_index, flag
 from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import FLOAT64, INT64
+from ngraph_rewrite.types.dtypes import FLOAT64, INT64, DType, is_float
 from ngraph_rewrite.types.lengths import Extent, Length
 
 
@@ -71,6 +71,9 @@ def digitize(x: Array, bins: Array, /, right: bool = False) -> Op:
     >>> ng.numpy.digitize(ng.placeholder((2, 3)), [0.0, 0.5, 1.0]).type
     int64[2, 3]
     """
+    if not isinstance(bins, Op):
+        order_of("digitize", bins)
+        bins = as_edges(bins, as_term(x).dtype)
     edges, side = as_term(bins), "left" if checked("digitize", flag, right, "right") else "right"
     if not isinstance(bins, Op) and order_of("digitize", bins) < 0:
         count = checked("digitize", known_length, edges.shape[0], "bins")
@@ -84,6 +87,13 @@ def counted(places: Op, weights: Array | None, length: Extent) -> Op:
     if weights is None:
         return at(zeros((length,), dtype=INT64))[inside].add(1)
     return at(zeros((length,), dtype=FLOAT64))[inside].add(astype(as_term(weights), FLOAT64))
+
+
+def as_edges(bins: Any, dtype: DType) -> Any:
+    """Edges that are known: numbers of Python among elements of float64, or of integers, are float64."""
+    if hasattr(bins, "dtype") or np.asarray(bins).dtype.kind != "f" or (is_float(dtype) and dtype != FLOAT64):
+        return bins
+    return np.asarray(bins, FLOAT64)
 
 
 def order_of(call: str, bins: Any) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.binning import bin_places, bytes_in_bins
-from ngraph_rewrite.frontend.numpy.counting import counted, order_of
+from ngraph_rewrite.frontend.numpy.counting import as_edges, counted, order_of
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import add, divide, logical_and, multiply, where
 from ngraph_rewrite.frontend.numpy.joining import unstack
@@ -92,7 +92,7 @@ def histogram2d(
     >>> x, y = ng.placeholder((100,)), ng.placeholder((100,))
     >>> counts, rows, columns = ng.numpy.histogram2d(x, y, [[0.0, 0.5, 1.0], 4], range=[None, (0, 1)])
     >>> counts.type, rows.type, columns.type
-    (float64[2, 4], float32[3], float64[5])
+    (float64[2, 4], float64[3], float64[5])
     """
     bins = bins.item() if isinstance(bins, np.ndarray) and bins.ndim == 0 else bins
     each = isinstance(bins, list | tuple | np.ndarray) and len(bins) > 2 and np.ndim(bins[0]) == 0
@@ -209,7 +209,7 @@ def _edges(call: str, bins: Any, range: Any, dtype: DType) -> Any:
     """Edges that are given, or those of so many bins of one width; they are floats of the dtype, if it is one."""
     if not hasattr(bins, "__index__") or np.ndim(bins):
         order_of(call, bins)
-        return bins
+        return as_edges(bins, dtype)
     count = checked(call, as_index, bins, "bins")
     if range is None:
         what = f"{call}: the edges of {count} bins would depend on values"
