@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -87,10 +89,16 @@ def test_a_loop_without_end_is_given_up() -> None:
 
 @pytest.mark.parametrize("last", [30, 100])
 def test_a_kernel_that_stops_early_is_found(last: int) -> None:
-    with pytest.raises(WrongKernel, match=r"kernel double fails on .*(.|\n)*first at \[[\d, ]+\]: "):
+    """What is told of first is the first element that is not stored."""
+    with pytest.raises(WrongKernel, match="kernel double fails on ") as caught:
         check_kernel(
             KERNEL.replace("            store", f"            if i < {last}:\n                store"), examples=8
         )
+    said = str(caught.value)
+    shape, place = (re.search(text, said) for text in (r"with x: float\d+\[([\d, ]+)\]", r"first at \[([\d, ]+)\]: "))
+    assert shape is not None and place is not None
+    lengths, index = (tuple(map(int, found[1].split(", "))) for found in (shape, place))
+    assert np.ravel_multi_index(index, lengths) == last
 
 
 def test_a_long_instance_has_elements() -> None:
