@@ -46,6 +46,66 @@ def same(function: Callable[..., Any], numpys: Callable[..., Any], *arrays: Any)
 AXES = st.sampled_from([None, 0, -1, (0, 1), (1, 0)])
 
 
+MASKED = ["sum", "prod", "mean", "var", "std", "any", "all", "max", "min"]
+BEGUN = ["sum", "prod", "max", "min"]
+
+
+@SOME
+@given(
+    name=st.sampled_from([*MASKED, *SUMS, "nanmax", "nanmin"]),
+    dtype=st.sampled_from(DTYPES),
+    shape=hnp.array_shapes(min_dims=2, max_dims=3, max_side=4, min_side=0),
+    axis=AXES,
+    keepdims=st.booleans(),
+    begins=st.booleans(),
+    masked=st.sampled_from(["no", "each", "last"]),
+    seed=st.integers(0, 99),
+)
+def test_masks_and_beginnings_are_numpys(
+    name: str, dtype: str, shape: Any, axis: Any, keepdims: bool, begins: bool, masked: str, seed: int
+) -> None:
+    x, options = numbers(dtype, shape, seed), {"axis": axis, "keepdims": keepdims}
+    if name.removeprefix("nan") in BEGUN and (begins or name.endswith(("max", "min"))):
+        options["initial"] = 1 if x.dtype.kind != "f" else 1.5
+    mask = np.random.default_rng(seed + 1).random(shape[-1:] if masked == "last" else shape) < 0.6
+    given = (x, mask) if masked != "no" else (x,)
+
+    def call(module: Any) -> Any:
+        return lambda x, *mask: getattr(module, name)(x, **options, **({"where": mask[0]} if mask else {}))
+
+    rounded = dtype == "float16" and name in ("prod", "nanprod", "var", "std", "sum", "nansum")
+    if not rounded:  # which NumPy computes in 16 bits
+        same(call(nx), call(np), *given)
+        same(call(np), call(np), *given)
+
+
+def test_what_a_reduction_begins_with_may_be_a_term_and_has_a_slope() -> None:
+    x, first = ng.placeholder((3,), "float64", name="x"), ng.placeholder((), "float64", name="first")
+    total = nx.sum(x * x, initial=first, where=x > 0)
+    results = [total, ng.deriv(total, x), ng.deriv(total, first)]
+    with ng.make_transformer("reference") as transformer:
+        value, slope, begun = transformer.computation(results, x, first)(np.array([1.0, -2.0, 3.0]), 5.0)
+    assert (value, begun) == (15.0, 1.0)
+    np.testing.assert_array_equal(slope, [2.0, 0.0, 6.0])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda x: nx.max(x, where=x > 0), errors.ArgumentError, "where a mask has no element there is none"),
+        (lambda x: nx.sum(x, where=x), errors.DTypeError, "bool"),
+        (lambda x: nx.sum(x, where=np.ones((1, 3), bool)), errors.AxesError, "the mask has 2 axes, the array 1"),
+        (lambda x: nx.sum(x, where=np.ones(2, bool)), errors.AxesError, "broadcast"),
+        (lambda x: nx.sum(x, where=False), errors.DTypeError, "the condition is False, of Python"),
+        (lambda x: nx.max(nx.astype(x, "int8"), initial=300), errors.DTypeError, "300"),
+        (lambda x: nx.sum(x, initial=np.ones(3)), errors.AxesError, "what it begins with has 1 axes"),
+    ],
+)
+def test_masks_and_beginnings_that_have_no_meaning(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call(ng.placeholder((3,), "float32", name="x"))
+
+
 @SOME
 @given(
     name=st.sampled_from(SUMS + ORDERS),

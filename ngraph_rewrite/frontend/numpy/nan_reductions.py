@@ -7,33 +7,52 @@ import math
 from typing import Any
 
 from ngraph_rewrite.frontend.numpy.cumulative import cumprod, cumsum
-from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import divide, isnan, logical_not, multiply, sqrt, subtract, where
+from ngraph_rewrite.frontend.numpy.elementwise import isnan, logical_and, logical_not
+from ngraph_rewrite.frontend.numpy.elementwise import where as either
+from ngraph_rewrite.frontend.numpy.masked import Initial, counts_all, mask_of
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term
 from ngraph_rewrite.frontend.numpy.searching import argmax, argmin
-from ngraph_rewrite.frontend.numpy.statistical import all, count_nonzero, max, mean, min, prod, sum, var
+from ngraph_rewrite.frontend.numpy.statistical import all, max, mean, min, prod, std, sum, var
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import is_float, wide
+from ngraph_rewrite.types.dtypes import is_float
 
 
-def nansum(x: Array, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Op:
+def nansum(
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Initial = None,
+    where: Array = True,
+) -> Op:
     """The sum of what is not NaN, 0 of nothing. The arguments and errors are those of `sum`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.nansum(ng.placeholder((2, 3)), axis=0).type
     float32[3]
     """
-    return sum(_filled(x, 0.0), axis, dtype, keepdims=keepdims)
+    return sum(_filled(x, 0.0), axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
-def nanprod(x: Array, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Op:
+def nanprod(
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Initial = None,
+    where: Array = True,
+) -> Op:
     """The product of what is not NaN, 1 of nothing. The arguments and errors are those of `sum`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.nanprod(ng.placeholder((2, 3)), axis=0).type
     float32[3]
     """
-    return prod(_filled(x, 1.0), axis, dtype, keepdims=keepdims)
+    return prod(_filled(x, 1.0), axis, dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 def nancumsum(x: Array, /, axis: int | None = None, dtype: Any = None) -> Op:
@@ -56,32 +75,34 @@ def nancumprod(x: Array, /, axis: int | None = None, dtype: Any = None) -> Op:
     return cumprod(_filled(x, 1.0), axis, dtype)
 
 
-def nanmax(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
+def nanmax(
+    x: Array, /, axis: Axis = None, *, keepdims: bool = False, initial: Initial = None, where: Array = True
+) -> Op:
     """The greatest element that is not NaN; NaN where all are.
 
-    Raises:
-        AxesError: of no elements.
+    The arguments and errors are those of `max`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.nanmax(ng.placeholder((2, 3)), axis=1).type
     float32[2]
     """
-    found = max(_filled(x, -math.inf), axis, keepdims=keepdims)
-    return found if _whole(x) else where(all(isnan(x), axis, keepdims=keepdims), math.nan, found)
+    found = max(_filled(x, -math.inf), axis, keepdims=keepdims, initial=initial, where=where)
+    return found if _whole(x) or initial is not None else _unless_all_nan(x, axis, keepdims, found)
 
 
-def nanmin(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
+def nanmin(
+    x: Array, /, axis: Axis = None, *, keepdims: bool = False, initial: Initial = None, where: Array = True
+) -> Op:
     """The least element that is not NaN; NaN where all are.
 
-    Raises:
-        AxesError: of no elements.
+    The arguments and errors are those of `max`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.nanmin(ng.placeholder((2, 3)), axis=1).type
     float32[2]
     """
-    found = min(_filled(x, math.inf), axis, keepdims=keepdims)
-    return found if _whole(x) else where(all(isnan(x), axis, keepdims=keepdims), math.nan, found)
+    found = min(_filled(x, math.inf), axis, keepdims=keepdims, initial=initial, where=where)
+    return found if _whole(x) or initial is not None else _unless_all_nan(x, axis, keepdims, found)
 
 
 def nanargmax(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Op:
@@ -106,18 +127,19 @@ def nanargmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -
     return argmin(_filled(x, math.inf), axis=axis, keepdims=keepdims)
 
 
-def nanmean(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
+def nanmean(x: Array, /, axis: Axis = None, *, keepdims: bool = False, where: Array = True) -> Op:
     """The mean of what is not NaN; NaN of nothing. Half precision is summed in single.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.nanmean(ng.placeholder((2, 3)), axis=1).type
     float32[2]
     """
-    term = as_term(x)
-    return mean(term, axis, keepdims=keepdims) if _whole(term) else astype(_mean(term, axis, keepdims), term.dtype)
+    return mean(x, axis, keepdims=keepdims, where=_present(x, where))
 
 
-def nanvar(x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False) -> Op:
+def nanvar(
+    x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False, where: Array = True
+) -> Op:
     """The sum of squared deviations of what is not NaN, over the number of these elements minus `correction`.
 
     It is NaN where no elements are left to divide by.
@@ -126,25 +148,19 @@ def nanvar(x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims:
     >>> ng.numpy.nanvar(ng.placeholder((2, 3)), axis=1, correction=1).type
     float32[2]
     """
-    term = as_term(x)
-    if _whole(term):
-        return var(term, axis, correction=correction, keepdims=keepdims)
-    return astype(_variance(term, axis, correction, keepdims), term.dtype)
+    return var(x, axis, correction=correction, keepdims=keepdims, where=_present(x, where))
 
 
-def nanstd(x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False) -> Op:
+def nanstd(
+    x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False, where: Array = True
+) -> Op:
     """The square root of `nanvar`; where that is 0, so is its derivative.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.nanstd(ng.placeholder((2, 3))).type
     float32[]
     """
-    term = as_term(x)
-    found = nanvar(term, axis, correction=correction, keepdims=keepdims) if _whole(term) else None
-    square = _variance(term, axis, correction, keepdims) if found is None else found
-    nothing = square <= 0
-    root = where(nothing, 0.0, sqrt(where(nothing, 1.0, square)))
-    return astype(root, term.dtype) if found is None else root
+    return std(x, axis, correction=correction, keepdims=keepdims, where=_present(x, where))
 
 
 def _whole(x: Array) -> bool:
@@ -155,20 +171,17 @@ def _whole(x: Array) -> bool:
 def _filled(x: Array, number: float) -> Op:
     """`x` with a number where it is NaN."""
     term = as_term(x)
-    return term if _whole(term) else where(isnan(term), number, term)
+    return term if _whole(term) else either(isnan(term), number, term)
 
 
-def _count(x: Op, axis: Axis, keepdims: bool) -> Op:
-    return astype(count_nonzero(logical_not(isnan(x)), axis, keepdims=keepdims), wide(x.dtype))
+def _present(x: Array, mask: Array) -> Array:
+    """A mask of the elements that are not NaN, of those that a mask has."""
+    term = as_term(x)
+    if _whole(term):
+        return mask
+    present = logical_not(isnan(term))
+    return present if counts_all(mask) else logical_and(present, mask_of("where", term, mask))
 
 
-def _mean(x: Op, axis: Axis, keepdims: bool) -> Op:
-    total = sum(_filled(x, 0.0), axis, wide(x.dtype), keepdims=keepdims)
-    return divide(total, _count(x, axis, keepdims))
-
-
-def _variance(x: Op, axis: Axis, correction: float, keepdims: bool) -> Op:
-    apart = where(isnan(x), 0.0, subtract(astype(x, wide(x.dtype)), _mean(x, axis, True)))
-    left = subtract(_count(x, axis, keepdims), correction)
-    total = sum(multiply(apart, apart), axis, keepdims=keepdims)
-    return where(left > 0, divide(total, where(left > 0, left, 1.0)), math.nan)
+def _unless_all_nan(x: Array, axis: Axis, keepdims: bool, found: Op) -> Op:
+    return either(all(isnan(x), axis, keepdims=keepdims), math.nan, found)

@@ -73,7 +73,8 @@ def called_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict
     if method == "reduce" and name in _REDUCTIONS:
         return _reduce(name, inputs, options)
     if method == "accumulate" and name in numpy_names.ACCUMULATIONS:
-        return numpy_names.ACCUMULATIONS[name](*inputs, **{"axis": 0, **_plain(name, options)})
+        accumulation = numpy_names.ACCUMULATIONS[name]
+        return accumulation(*inputs, **{"axis": 0, **_plain(name, options, accumulation)})
     do = "ng.numpy.at(x)[index].add(values) gives another term" if method == "at" else "ng.numpy has what there is"
     raise ArgumentError(f"np.{name}.{method} has no meaning for terms", where=user_line(), do=do)
 
@@ -126,7 +127,7 @@ def _product(name: str, inputs: tuple[Any, ...]) -> Op:
 
 def _reduce(name: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> Op:
     _positional_only(f"{name}.reduce", inputs)
-    return _REDUCTIONS[name](*inputs, **{"axis": 0, **_plain(f"{name}.reduce", options)})
+    return _REDUCTIONS[name](*inputs, **{"axis": 0, **_plain(f"{name}.reduce", options, _REDUCTIONS[name])})
 
 
 def _outer(name: str, terms: tuple[Op, ...]) -> Any:
@@ -135,10 +136,10 @@ def _outer(name: str, terms: tuple[Op, ...]) -> Any:
     return _call(name, (apply("reshape", left, shape=left.shape + (1,) * right.rank), right))
 
 
-def _plain(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that say something, of those that have a meaning here."""
+def _plain(name: str, options: Mapping[str, Any], ours: Callable[..., Op]) -> dict[str, Any]:
+    """The options that say something, of those that our function takes."""
     given = {k: v for k, v in options.items() if k == "axis" or (v is not None and not (k == "out" and v == (None,)))}
-    _refuse(name, [k for k in given if k not in ("axis", "dtype", "keepdims")])
+    _refuse(name, [k for k in given if k not in inspect.signature(ours).parameters])
     return given
 
 

@@ -14,10 +14,10 @@ from ngraph_rewrite.terms.op import Op
 def averaged(reduction: Callable[..., Op]) -> Callable[..., Op]:
     """Computed in the dtype that is asked for."""
 
-    def function(a: Array, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Op:
+    def function(a: Array, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Array = True) -> Op:
         if dtype is None:
-            return reduction(a, axis=axis, keepdims=keepdims)
-        return astype(reduction(astype(a, dtype), axis=axis, keepdims=keepdims), dtype)
+            return reduction(a, axis=axis, keepdims=keepdims, where=where)
+        return astype(reduction(astype(a, dtype), axis=axis, keepdims=keepdims, where=where), dtype)
 
     function.__qualname__ = reduction.__name__
     return function
@@ -27,9 +27,16 @@ def spread(reduction: Callable[..., Op]) -> Callable[..., Op]:
     """NumPy says `ddof` for `correction`."""
 
     def function(
-        a: Array, axis: Axis = None, *, ddof: float = 0.0, keepdims: bool = False, correction: float | None = None
+        a: Array,
+        axis: Axis = None,
+        *,
+        ddof: float = 0.0,
+        keepdims: bool = False,
+        correction: float | None = None,
+        where: Array = True,
     ) -> Op:
-        return reduction(a, axis=axis, keepdims=keepdims, correction=ddof if correction is None else correction)
+        correction = ddof if correction is None else correction
+        return reduction(a, axis=axis, keepdims=keepdims, correction=correction, where=where)
 
     function.__qualname__ = reduction.__name__
     return function

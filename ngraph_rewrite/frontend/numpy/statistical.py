@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions: over all axes, one, or several; the reduced axes may stay with length 1."""
+"""Reductions: over all axes, one, or several, of what a mask has; the reduced axes may stay with length 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,20 @@ from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.joining import concat
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
-from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, places
+from ngraph_rewrite.frontend.numpy.masked import (
+    Initial,
+    begun,
+    counted,
+    counts_all,
+    deviation_of,
+    extreme,
+    mask_of,
+    mean_of,
+    reduced,
+    result_of,
+    variance_of,
+)
+from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term
 from ngraph_rewrite.ops.alignment import totalling
 from ngraph_rewrite.ops.checks import as_int, position
 from ngraph_rewrite.terms.info import user_line
@@ -17,86 +30,109 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL
 
 
-def _reduced(short: str, x: Array, axis: Axis, keepdims: bool, **attributes: Any) -> Op:
-    term = as_term(x)
-    return apply(short, term, axis=places(short, axis, term.rank), keepdims=keepdims, **attributes)
-
-
-def sum(x: Array, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Op:
+def sum(
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Initial = None,
+    where: Array = True,
+) -> Op:
     """The sum, 0 of nothing.
 
     Args:
         axis: Which axes to reduce: one, several, or None for all.
         dtype: What to sum in; by default integers narrower than 64 bits, and bool, are widened.
         keepdims: Whether the reduced axes stay, with length 1.
+        initial: What to begin with: a number, or a term without axes.
+        where: Which elements count, bool, broadcast to `x`; all if it is not given.
 
     Raises:
         OutOfRangeError: for an axis that is not there.
         AttributeValueError: for one named twice.
+        DTypeError: for an `initial` that the dtype of the result has not, or a `where` that is not bool.
+        AxesError: for a `where` that does not broadcast to `x`, or an `initial` with axes.
 
     >>> import ngraph_rewrite as ng
-    >>> ng.numpy.sum(ng.placeholder((2, 3), "int8"), axis=0, keepdims=True).type
+    >>> x = ng.placeholder((2, 3), "int8")
+    >>> ng.numpy.sum(x, axis=0, keepdims=True, where=x > 0).type
     int64[1, 3]
     """
     term = as_term(x)
-    return _reduced("sum", term, axis, keepdims, dtype=totalling(term.dtype) if dtype is None else dtype)
+    return _accumulated("sum", "add", counted("sum", term, where, 0), axis, dtype, keepdims, initial)
 
 
-def prod(x: Array, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Op:
+def prod(
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Initial = None,
+    where: Array = True,
+) -> Op:
     """The product, 1 of nothing. The arguments and errors are those of `sum`.
 
     >>> import ngraph_rewrite as ng
-    >>> ng.numpy.prod(ng.placeholder((2, 3))).type
+    >>> ng.numpy.prod(ng.placeholder((2, 3)), initial=2.0).type
     float32[]
     """
     term = as_term(x)
-    return _reduced("prod", term, axis, keepdims, dtype=totalling(term.dtype) if dtype is None else dtype)
+    return _accumulated("prod", "multiply", counted("prod", term, where, 1), axis, dtype, keepdims, initial)
 
 
-def max(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
-    """The greatest element; NaN if any is.
+def _accumulated(short: str, step: str, x: Op, axis: Axis, dtype: Any, keepdims: bool, initial: Initial) -> Op:
+    found = reduced(short, x, axis, keepdims, dtype=totalling(x.dtype) if dtype is None else dtype)
+    return begun(short, step, found, initial)
+
+
+def max(x: Array, /, axis: Axis = None, *, keepdims: bool = False, initial: Initial = None, where: Array = True) -> Op:
+    """The greatest element; NaN if any is. The arguments are those of `sum`; `initial` is the greatest of nothing.
 
     Raises:
-        AxesError: of no elements.
+        AxesError: of no elements without an `initial`, and as `sum`.
+        ArgumentError: for a `where` without an `initial`.
+        DTypeError: as `sum`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.max(ng.placeholder((2, 3)), axis=(0, 1)).type
     float32[]
     """
-    return _reduced("max", x, axis, keepdims)
+    return extreme("max", as_term(x), axis, keepdims, initial, where)
 
 
-def min(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
-    """The least element; NaN if any is.
-
-    Raises:
-        AxesError: of no elements.
+def min(x: Array, /, axis: Axis = None, *, keepdims: bool = False, initial: Initial = None, where: Array = True) -> Op:
+    """The least element; NaN if any is. The arguments and errors are those of `max`.
 
     >>> import ngraph_rewrite as ng
-    >>> ng.numpy.min(ng.placeholder((2, 3)), axis=-1).type
+    >>> x = ng.placeholder((2, 3), name="x")
+    >>> ng.numpy.min(x, axis=-1, initial=1.0, where=x > 0).type
     float32[2]
     """
-    return _reduced("min", x, axis, keepdims)
+    return extreme("min", as_term(x), axis, keepdims, initial, where)
 
 
-def any(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
-    """Whether any element is not zero; false of nothing.
+def any(x: Array, /, axis: Axis = None, *, keepdims: bool = False, where: Array = True) -> Op:
+    """Whether any element is not zero; false of nothing. The arguments and errors are those of `sum`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.any(ng.placeholder((2, 3)), axis=0).type
     bool[3]
     """
-    return _reduced("any", x, axis, keepdims)
+    return reduced("any", counted("any", as_term(x), where, 0), axis, keepdims)
 
 
-def all(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
-    """Whether no element is zero; true of nothing.
+def all(x: Array, /, axis: Axis = None, *, keepdims: bool = False, where: Array = True) -> Op:
+    """Whether no element is zero; true of nothing. The arguments and errors are those of `sum`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.all(ng.placeholder((2, 3)), axis=0).type
     bool[3]
     """
-    return _reduced("all", x, axis, keepdims)
+    return reduced("all", counted("all", as_term(x), where, 1), axis, keepdims)
 
 
 def count_nonzero(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
@@ -106,39 +142,52 @@ def count_nonzero(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> 
     >>> ng.numpy.count_nonzero(ng.placeholder((2, 3))).type
     int64[]
     """
-    return _reduced("count_nonzero", x, axis, keepdims)
+    return reduced("count_nonzero", x, axis, keepdims)
 
 
-def mean(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
+def mean(x: Array, /, axis: Axis = None, *, keepdims: bool = False, where: Array = True) -> Op:
     """The mean, float64 for integers; NaN of nothing. Half precision is summed in single.
+
+    The arguments and errors are those of `sum`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.mean(ng.placeholder((2, 3)), axis=1).type
     float32[2]
     """
-    return _reduced("mean", x, axis, keepdims)
+    term = as_term(x)
+    if counts_all(where):
+        return reduced("mean", term, axis, keepdims)
+    return result_of(term, mean_of(term, mask_of("mean", term, where), axis, keepdims))
 
 
-def var(x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False) -> Op:
+def var(x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False, where: Array = True) -> Op:
     """The sum of squared deviations from the mean, over the number of elements minus `correction`.
 
     1 for `correction` gives the unbiased estimate; where no elements are left to divide by, the result is not finite.
+    The other arguments and the errors are those of `sum`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.var(ng.placeholder((2, 3)), axis=1, correction=1).type
     float32[2]
     """
-    return _reduced("variance", x, axis, keepdims, correction=correction)
+    term = as_term(x)
+    if counts_all(where):
+        return reduced("variance", term, axis, keepdims, correction=correction)
+    return result_of(term, variance_of(term, mask_of("var", term, where), axis, correction, keepdims))
 
 
-def std(x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False) -> Op:
+def std(x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False, where: Array = True) -> Op:
     """The square root of `var`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.std(ng.placeholder((2, 3))).type
     float32[]
     """
-    return _reduced("deviation", x, axis, keepdims, correction=correction)
+    term = as_term(x)
+    if counts_all(where):
+        return reduced("deviation", term, axis, keepdims, correction=correction)
+    square = variance_of(term, mask_of("std", term, where), axis, correction, keepdims)
+    return result_of(term, deviation_of(square))
 
 
 def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Op:
