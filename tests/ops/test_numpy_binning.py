@@ -12,7 +12,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.frontend.numpy import binning
 
 nx = ng.numpy
-SOME = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 NUMBERS = ["float16", "float32", "float64", "int8", "uint8", "int32", "int64"]
 RANGES = [(0, 1), (-2.5, 4), (0.1, 0.3), (1e6, 1e6 + 3), (-1e-30, 1e-30), (1, 1), (0, 256)]
 
