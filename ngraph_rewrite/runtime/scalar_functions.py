@@ -33,12 +33,16 @@ def for_gpu(builder: Any) -> bool:
 
 
 def c_function(builder: Any, name: str, args: list[Any]) -> Any:
-    """Call a function of the C library, or of libdevice, on float32 (``expf``) or float64 (``exp``) operands."""
+    """Call a function of the C library, or of libdevice, on float32 (``expf``) or float64 (``exp``) operands.
+
+    LLVM is not told which it is: of ``fmod`` of what is not infinite it takes that the result is no NaN, which it is if
+    an operand is one.
+    """
     real = args[0].type
     symbol = ("__nv_" if for_gpu(builder) else "") + (name + "f" if real == ir.FloatType() else name)
     kind = ir.FunctionType(real, [real] * len(args))
     function = builder.module.globals.get(symbol) or ir.Function(builder.module, kind, symbol)
-    for attribute in ("readnone", "nounwind"):
+    for attribute in ("readnone", "nounwind", *(() if for_gpu(builder) else ("nobuiltin",))):
         function.attributes.add(attribute)
     return builder.call(function, args)
 

@@ -111,6 +111,27 @@ def test_int64_wraps_around_though_llvm_knows_that_it_does(run: Runner, bound: s
     assert found[1].tolist() == (np.abs(wanted) < within).tolist()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("number", [np.nan, np.inf, 0.0, 2.5])
+def test_a_nan_is_one_whatever_llvm_knows_of_operands(run: Runner, dtype: str, number: float) -> None:
+    """Of the remainder of what is not infinite LLVM takes that it is no NaN, if it knows it for a remainder."""
+    ops = [*ARITHMETIC, "divide", "power", "hypot", "nextafter", "atan2"]
+    zero, other = (Step("constant", dtype, (), (("value", value),)) for value in (0.0, number))
+    known = (Step("isinf", "bool", (0,)), zero, Step("select", dtype, (1, 2, 0)), other)
+    computed = [Step(op, dtype, both) for op in ops for both in ((3, 4), (4, 3))]
+    asked = [Step("isnan", "bool", (5 + i,)) for i in range(len(computed))]
+    nest = MapNest(1, (contiguous(dtype),), (*known, *computed, *asked),
+                   tuple((5 + len(computed) + i, contiguous("bool")) for i in range(len(asked))),
+                   tuple(range(1 + len(asked))))  # fmt: skip
+    x = special(dtype)
+    found = [np.zeros(x.shape, "bool") for _ in asked]
+    run(render_map(nest), nest_arguments(x.shape, [x], found))
+    values = {3: np.where(np.isinf(x), 0, x).astype(dtype), 4: np.full_like(x, number)}
+    for step, nan in zip(computed, found, strict=True):
+        wanted = evaluate(step, [values[i] for i in step.operands], ())
+        assert nan.tolist() == np.isnan(wanted).tolist(), step
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integer_power_wraps(run: Runner, dtype: str) -> None:
     base, exponent = pairs(dtype)
