@@ -20,6 +20,7 @@ from ngraph_rewrite.testing.evaluate import evaluate
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tensor import TensorType
 
+nx = ng.numpy
 FAMILIES = ("semi", "simple", "numpy", "axes")
 X, Y = VARIABLES = sympy.symbols("x y", real=True)
 ANY, POSITIVE, INSIDE, ABOVE = (-4.0, 4.0), (0.0625, 6.0), (-0.9375, 0.9375), (1.0625, 6.0)
@@ -141,6 +142,30 @@ def test_so_is_the_adjoint_of_the_adjoint(definition: OpDef) -> None:
                 wanted = expected(definition.short, point, *orders)
                 # As above, with powers of numbers down to 1/16 between.
                 assert value(twice, variables, point) == pytest.approx(wanted, rel=1e-11, abs=1e-12)
+
+
+SMOOTH = [
+    (lambda x, y: nx.logaddexp(x, y), (1.5, 1.5), [[0.25, -0.25], [-0.25, 0.25]]),
+    (lambda x, y: nx.logaddexp2(x, y), (0.0, 0.0), np.log(2) / 4 * np.array([[1, -1], [-1, 1]])),
+    (lambda x, y: x**y, (0.5, 0.0), [[0.0, 2.0], [2.0, np.log(0.5) ** 2]]),
+    (lambda x, y: nx.sinc(x) * y, (0.0, 1.0), [[-(np.pi**2) / 3, 0.0], [0.0, 0.0]]),
+    (lambda x, y: nx.sinc(x) * y, (1e-9, 1.0), [[-(np.pi**2) / 3, 0.0], [0.0, 0.0]]),
+    (lambda x, y: nx.i0(x) * y, (0.0, 1.0), [[0.5, 0.0], [0.0, 0.0]]),
+    (
+        lambda x, y: nx.trigamma(x) * y,
+        (1.0, 1.0),
+        [[np.pi**4 / 15, -2 * 1.2020569031595942], [-2 * 1.2020569031595942, 0]],
+    ),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SMOOTH)))
+def test_second_derivatives_have_no_holes_where_a_formula_chooses(number: int) -> None:
+    function, point, wanted = SMOOTH[number]
+    variables = [ng.placeholder([], dtype="float64") for _ in point]
+    found = [ng.deriv(first, variables) for first in ng.deriv(function(*variables), variables)]
+    values = [[value(term, variables, point) for term in row] for row in found]
+    np.testing.assert_allclose(values, wanted, rtol=1e-7, atol=1e-7)
 
 
 def test_an_adjoint_of_half_precision_is_computed_in_it() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.frontend.arrangement import stop_gradient
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.choice import cast
 from ngraph_rewrite.frontend.numpy.number_formulas import (
@@ -21,6 +22,7 @@ from ngraph_rewrite.frontend.numpy.number_formulas import (
     frexp,
     i0,
     own_float,
+    polynomial,
     scaled_by_power,
     spacing,
 )
@@ -31,6 +33,7 @@ from ngraph_rewrite.terms.operands import as_operands, combine
 from ngraph_rewrite.types.dtypes import FLOAT64, is_float
 
 Formula = Callable[..., Any]
+_SINC = [(-1) ** n / math.factorial(2 * n + 1) for n in range(9)]
 
 
 # -- the greater, the nearest ------------------------------------------------------------------------
@@ -116,11 +119,15 @@ def _ldexp(make: Make, x: Op, exponent: Op) -> Op:
 
 
 def _logaddexp2(make: Make, x: Op, y: Op) -> Op:
+    """The greater one, which is a constant beside what is added to it: slopes pass through that alone."""
     x, y = as_float(x), as_float(y)
-    apart = make("power", 2.0, make("negative", make("absolute", make("subtract", x, y))))
-    more = make("add", make("maximum", x, y), make("multiply", make("log1p", apart), 1 / math.log(2)))
-    alike = make("add", make("add", make("multiply", x, 0.5), make("multiply", y, 0.5)), 1.0)
-    return make("select", make("equal", x, y), alike, more)  # infinities have no difference
+    later = make("less", x, y)
+    both = make("select", later, y, x), make("select", later, x, y)
+    greater = stop_gradient(make("maximum", x, y))
+    base = make("select", make("isinf", greater), 0.0, greater)  # infinities have no difference
+    high, low = (make("multiply", make("subtract", z, base), math.log(2)) for z in both)
+    more = make("log1p", make("add", make("expm1", high), make("exp", low)))
+    return make("add", base, make("multiply", more, 1 / math.log(2)))
 
 
 # -- angles and steps --------------------------------------------------------------------------------
@@ -134,10 +141,12 @@ def _scaled(factor: float) -> Formula:
 
 
 def _sinc(make: Make, x: Op) -> Op:
-    """The factor beside the one at zero is never zero, so that the derivative is not NaN there."""
-    x, nothing = own_float(x), make("equal", x, 0)
-    angle = make("multiply", make("select", nothing, 1.0, x), math.pi)
-    return make("select", nothing, 1.0, make("divide", make("sin", angle), angle))
+    """By a series near 0, where the slopes of a quotient would be differences of large numbers."""
+    angle = make("multiply", own_float(x), math.pi)
+    near = make("less", make("absolute", angle), 0.5)
+    small, other = make("select", near, angle, 0.0), make("select", near, 1.0, angle)
+    series = polynomial(make, make("multiply", small, small), _SINC)
+    return make("select", near, series, make("divide", make("sin", other), other))
 
 
 def _heaviside(make: Make, x: Op, at_zero: Op) -> Op:

@@ -112,9 +112,13 @@ _ABOVE_8 = (
 
 
 def i0(make: Make, x: Op) -> Op:
-    """By one polynomial up to 8 and another one above, each computed of 8 where the other one is meant."""
+    """By one polynomial up to 8 and another one above, each computed of 8 where the other one is meant.
+
+    Which sign there is, is chosen, as the slope of an absolute value is 0 at 0: so would be the second one of this.
+    """
     dtype = own_float(x).dtype
-    x = make("absolute", cast(x, wide(dtype)))
+    x = cast(x, wide(dtype))
+    x = make("select", make("less", x, 0.0), make("negative", x), x)
     small = make("less_equal", x, 8.0)
     low, high = make("select", small, x, 8.0), make("select", small, 8.0, x)
     series = _chebyshev(make, make("subtract", make("divide", low, 2.0), 2.0), _UP_TO_8)
@@ -122,6 +126,14 @@ def i0(make: Make, x: Op) -> Op:
     series = _chebyshev(make, make("subtract", make("divide", 32.0, high), 2.0), _ABOVE_8)
     above = make("divide", make("multiply", make("exp", high), series), make("sqrt", high))
     return cast(make("select", small, below, above), dtype)
+
+
+def polynomial(make: Make, x: Op, factors: Sequence[float]) -> Op:
+    """The sum of powers of `x` times factors, that of the constant first, of two or more (Horner)."""
+    found = make("add", make("multiply", x, factors[-1]), factors[-2])
+    for factor in factors[-3::-1]:
+        found = make("add", make("multiply", x, found), factor)
+    return found
 
 
 def _chebyshev(make: Make, x: Op, factors: Sequence[float]) -> Op:
