@@ -127,7 +127,7 @@ def rows(index: int, rule: Rule, guarded: bool = False) -> Iterator[Row]:
         guarded: Whether the rows ask the parts of the guard that a tree may ask.
     """
     if is_searched(rule.left):
-        collector = _Collector()
+        collector = _Collector(searched_for=True)
         collector.visit(rule.left, (), root=True)
         yield Row(index, rule, tuple(collector.tests), (), True)
         return
@@ -164,6 +164,13 @@ def _orders(pattern: Pattern) -> Iterator[App]:
 
 @dataclass
 class _Collector:
+    """Collects the tests of a pattern.
+
+    Attributes:
+        searched_for: Whether a search finds which argument of a commutative op is which, so that none has a place.
+    """
+
+    searched_for: bool = False
     tests: list[Test] = field(default_factory=list)
     slots: dict[str, list[Slot]] = field(default_factory=dict)
 
@@ -195,6 +202,8 @@ class _Collector:
         self.tests.extend(HasAttribute(place, index(a), e) for a, e in pattern.compares)
         for attribute, name in pattern.binds:
             self.slots.setdefault(name, []).append(Slot(place, attribute=index(attribute)))
+        if self.searched_for and pattern.definition.commutative:
+            return
         at = next((i for i, a in enumerate(pattern.args) if isinstance(a, SeqVar)), None)
         if pattern.definition.arity is None:
             self.tests.append(HasArguments(place, len(pattern.args) - (at is not None), at is None))

@@ -107,6 +107,8 @@ class Builder:
         if is_nest(pattern):
             more = [self.small()] if self.random.random() < 0.3 or len(args) < 2 else []
             return [self.nest(pattern.definition, [*args, *more])]
+        if pattern.definition.commutative and self.random.random() < 0.5:
+            args.reverse()
         attrs = tuple(self.random.randrange(2) for _ in pattern.definition.attributes)
         return [self.bank.make(pattern.definition, tuple(args), attrs)]
 
@@ -125,7 +127,8 @@ def one_of(random: Random, depth: int) -> Pattern:
         return row(random, depth - 1)
     if kind == 5:
         names = [Var(random.choice("xyz")) for _ in range(2)]
-        return App(lookup("semi.multiply"), (names[0], random.choice((names[1], Num(1)))))
+        other = random.choice((names[1], Num(1), App(lookup("semi.exp"), (names[1],))))
+        return App(lookup("semi.multiply"), (names[0], other))
     return App(lookup(random.choice(("semi.negative", "semi.exp"))), (Var(random.choice("xyz")),))
 
 
