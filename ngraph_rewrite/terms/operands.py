@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,8 +16,15 @@ from ngraph_rewrite.terms.literal import Literal, number, own_dtype
 from ngraph_rewrite.terms.op import Op, build, family_of
 from ngraph_rewrite.terms.operators import Operators
 from ngraph_rewrite.types.axes import Axes, anonymous
-from ngraph_rewrite.types.dtypes import INT64, DType, promote, scalar_dtype
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT16, FLOAT64, INT64, DType, promote, scalar_dtype
 from ngraph_rewrite.types.lengths import Length
+
+# What NumPy does with a Python integer that the integers beside it do not hold: comparisons go by its value, some
+# functions take it as the float that they compute in, or ask whether it is zero, and all others refuse it.
+_COMPARE = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "searchsorted"})
+_IN_FLOAT64 = frozenset({"divide", "isclose"})
+_IN_OWN_FLOAT = frozenset({"atan2", "copysign", "heaviside", "hypot", "logaddexp", "logaddexp2", "nextafter"})
+_ASK_TRUTH = frozenset({"logical_and", "logical_or", "logical_xor"})
 
 
 def combine(short: str, *operands: Any) -> Op:
@@ -67,18 +75,22 @@ def as_operands(operands: Iterable[Any], family: str | None = None, of: str = ""
     """Operands as terms: a Python number takes the dtype (and, in the semi family, the shape) of the others.
 
     Args:
-        of: What errors call the op.
+        of: What errors call the op; its name says what an integer becomes that the dtype beside it does not hold.
+
+    >>> u = build(lookup("core.constant"), (), value=Literal(7, "uint8"), axes=Axes())
+    >>> [str(as_operands([u, 300], of=op)[1].type) for op in ("numpy.less", "numpy.divide", "numpy.hypot")]
+    ['uint16[]', 'float64[]', 'float16[]']
     """
     operands = list(operands)
     terms = [x for x in operands if isinstance(x, Op)]
     try:
-        return [x if isinstance(x, Op) else as_constant(x, terms, family) for x in operands]
+        return [x if isinstance(x, Op) else as_constant(x, terms, family, of) for x in operands]
     except NGraphRewriteError as error:
         what = f"{of}: {error.what}" if of else error.what
         raise type(error)(what, where=error.where or user_line(), do=error.do) from None
 
 
-def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None) -> Op:
+def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None, of: str = "") -> Op:
     """A number as a constant, its dtype weak beside other terms; beside anonymous axes also an array.
 
     A length that is not known yet is the Python integer that it will be; a list, or an array of objects, may have such.
@@ -99,8 +111,30 @@ def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None
     axes = shapes.pop() if len(shapes) == 1 else Axes()
     if isinstance(value, Length):
         return _filled(value, dtype, axes)
-    literal = number(value, dtype) if is_plain else Literal(value, dtype)
+    literal = number(*_held(value, dtype, of)) if is_plain else Literal(value, dtype)
     return build(lookup("core.constant"), (), value=literal, axes=axes)
+
+
+def _held(value: Any, dtype: DType, of: str) -> tuple[Any, DType]:
+    """A Python number and the dtype it has in the op: an integer beyond the dtype beside it as NumPy takes it."""
+    if type(value) is not int or dtype.kind not in "iu" or np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        return value, dtype
+    short = of.rpartition(".")[2]
+    if short in _COMPARE:
+        return _compared(value, dtype)
+    if short in _ASK_TRUTH:
+        return value != 0, BOOL
+    if short in _IN_FLOAT64 or short in _IN_OWN_FLOAT:
+        return value, FLOAT64 if short in _IN_FLOAT64 else promote(dtype, FLOAT16)
+    return value, dtype
+
+
+def _compared(value: int, dtype: DType) -> tuple[Any, DType]:
+    """What compares with all integers of a dtype as an integer beyond them does: itself, or an infinity."""
+    own = np.min_scalar_type(value)
+    if own.kind in "iu" and promote(dtype, own).kind in "iu":
+        return value, own
+    return math.copysign(math.inf, value), FLOAT64
 
 
 def _filled(length: Length, dtype: DType, axes: Axes) -> Op:

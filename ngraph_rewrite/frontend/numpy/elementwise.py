@@ -8,6 +8,8 @@ from collections.abc import Callable
 from sys import float_info
 from typing import Any
 
+import numpy as np
+
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked, condition_of
 from ngraph_rewrite.frontend.numpy.creation import zeros_like
@@ -209,13 +211,30 @@ def _decimals(given: Any) -> int:
 def clip(x: Array, /, min: Array | None = None, max: Array | None = None) -> Op:
     """`x`, but at least `min` and at most `max`; NaN stays NaN. Where the two cross it is `max`.
 
+    A Python integer below or above all integers of the dtype bounds nothing on that side.
+
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.clip(ng.placeholder((3,), name="x"), 0, max=1)
     numpy.minimum(numpy.maximum(x, 0.0), 1.0)
     """
     term = as_term(x)
-    below = term if min is None else apply("maximum", term, min)
-    return below if max is None else apply("minimum", below, max)
+    low, high = bounds_of(term, min, max)
+    below = term if low is None else apply("maximum", term, low)
+    return below if high is None else apply("minimum", below, high)
+
+
+def bounds_of(term: Op, low: Any, high: Any) -> tuple[Any, Any]:
+    """What `clip` is given, but None for a Python integer that bounds no integer of the dtype.
+
+    >>> import ngraph_rewrite as ng
+    >>> bounds_of(ng.placeholder((3,), "uint8"), -3, 9), bounds_of(ng.placeholder((3,)), -3, 9)
+    ((None, 9), (-3, 9))
+    """
+    if kind_of(term.dtype) not in "iu":
+        return low, high
+    limits = np.iinfo(term.dtype)
+    no_low, no_high = type(low) is int and low <= limits.min, type(high) is int and high >= limits.max
+    return None if no_low else low, None if no_high else high
 
 
 def where(condition: Array, x1: Array, x2: Array, /) -> Op:

@@ -193,8 +193,8 @@ FORMULAS: Mapping[str, Formula] = {
     "isposinf": _isposinf, "isneginf": _isneginf, "isclose": close, "nan_to_num": replaced,
     "bitwise_count": bitwise_count, "frexp": frexp, "spacing": spacing, "i0": i0,
 }  # fmt: skip
-# Functions beside whose terms a number keeps its own dtype.
-_NOT_WEAK = ("ldexp", "float_power")
+# Functions beside whose terms a number has a dtype of its own.
+_NOT_WEAK: Mapping[str, Callable[[Any], Any]] = {"ldexp": lambda x: np.asarray(x)[()], "float_power": np.float64}
 
 
 def without_names(name: str, *operands: Array, **options: Any) -> Any:
@@ -207,9 +207,9 @@ def in_their_family(name: str, *operands: Any, **options: Any) -> Any:
     terms = [x for x in operands if isinstance(x, Op) and x.rank]
     if not terms or family_of(terms) == "numpy":
         return without_names(name, *operands, **options)
-    given = checked(name, as_operands, _own(name, operands), family_of(terms))
+    given = as_operands(_own(name, operands), family_of(terms), name)
     return checked(name, FORMULAS[name], combine, *given, **options)
 
 
 def _own(name: str, operands: Iterable[Any]) -> list[Any]:
-    return [np.asarray(x)[()] if name in _NOT_WEAK and isinstance(x, int | float) else x for x in operands]
+    return [_NOT_WEAK[name](x) if name in _NOT_WEAK and isinstance(x, int | float) else x for x in operands]

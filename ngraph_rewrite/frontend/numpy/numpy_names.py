@@ -38,8 +38,9 @@ def _where(condition: Any, x: Any, y: Any) -> Op:
 
 
 def _clip(a: Array, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Op:
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
-    below = as_term(a) if low is None else combine("maximum", as_term(a), low)
+    term = as_term(a)
+    low, high = elementwise.bounds_of(term, a_min if min is None else min, a_max if max is None else max)
+    below = term if low is None else combine("maximum", term, low)
     return below if high is None else combine("minimum", below, high)
 
 

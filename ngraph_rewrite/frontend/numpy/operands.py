@@ -59,7 +59,7 @@ def as_terms(call: str, *operands: Array) -> list[Op]:
     """The operands of one call, as terms."""
     known = (Op, bool, int, float, np.generic, list, tuple, Length)
     arrays = [x if isinstance(x, known) else checked(call, as_op, x) for x in operands]
-    return checked(call, as_operands, arrays, "numpy")
+    return as_operands(arrays, "numpy", call)
 
 
 def as_number(x: bool | int | float | Length, dtype: Any = None) -> Op:
