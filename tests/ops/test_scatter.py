@@ -291,6 +291,9 @@ X, PAIR = ng.placeholder((2, 3)), ng.placeholder((2,), "int64")
 WRONG = [
     (lambda: nx.take(X, X, axis=0), errors.DTypeError, "expected integers"),
     (lambda: nx.take(X, PAIR, axis=2), errors.OutOfRangeError, "axis 2 is outside"),
+    (lambda: nx.take(X, [9], axis=0), errors.OutOfRangeError, "index 9 is out of range for axis 0"),
+    (lambda: nx.take_along_axis(X, [[9]]), errors.OutOfRangeError, "index 9 is out of range for axis 1"),
+    (lambda: nx.put_along_axis(X, [[-9]], 0), errors.OutOfRangeError, "index -9 is out of range for axis 1"),
     (lambda: nx.take_along_axis(X, PAIR), errors.AxesError, "indices of rank 2"),
     (
         lambda: nx.take_along_axis(X, ng.placeholder((5, 3), "int64")),

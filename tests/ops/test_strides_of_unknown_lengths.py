@@ -98,6 +98,65 @@ def test_a_place_outside_of_what_a_call_gives_is_refused(
                 np.testing.assert_array_equal(call(array), 2 * np.asarray(place(array)))  # type: ignore[arg-type]
 
 
+nx = ng.numpy
+# What takes or changes elements at known places of the first axis of three columns, and the least length that has them.
+KNOWN_PLACES: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
+    "taken": (lambda xp, x: x[[2, 0, -1]], 3),
+    "from the end": (lambda xp, x: x[[-3, 0]], 3),
+    "in two axes": (lambda xp, x: x[[-2, 1], [0, 2]], 2),
+    "beside a slice": (lambda xp, x: x[[1, 0], 1:], 2),
+    "take": (lambda xp, x: xp.take(x, np.array([2]), axis=0), 3),
+    "take of all": (lambda xp, x: xp.take(x, [3, -4]), 2),
+    "along an axis": (lambda xp, x: xp.take_along_axis(x, np.array([[1, 1, -2]]), axis=0), 2),
+}
+PUT: dict[str, tuple[Callable[[Any, Any], Any], Any, int]] = {
+    "an integer": (lambda at, x: at(x)[2].set(9.0), 2, 3),
+    "an integer from the end": (lambda at, x: at(x)[-3].set(9.0), -3, 3),
+    "a list": (lambda at, x: at(x)[[2, 0]].set(9.0), [2, 0], 3),
+    "two lists": (lambda at, x: at(x)[[1], [0]].set(9.0), ([1], [0]), 2),
+    "along": (lambda at, x: nx.put_along_axis(x, np.array([[1, 1, 1]]), 9.0, axis=0), 1, 2),
+}
+
+
+def refused_below(least: int, term: ng.Op, x: ng.Op, wanted: Callable[[Any], Any]) -> None:
+    for target in TARGETS:
+        with ng.make_transformer(target) as transformer:
+            call = transformer.computation(term, x)
+            for n in range(least):
+                with pytest.raises(ng.OutOfRangeError, match=r"index -?\d is out of range .* of length \d") as found:
+                    call(np.ones((n, 3)))
+                assert __file__ in str(found.value)
+            array = whole_numbers(least, (least, 3))
+            np.testing.assert_array_equal(call(array), wanted(array))
+
+
+@pytest.mark.parametrize("name", KNOWN_PLACES)
+def test_known_places_outside_of_what_a_call_gives_are_refused(name: str) -> None:
+    function, least = KNOWN_PLACES[name]
+    x = ng.placeholder((None, 3), "float64")
+    refused_below(least, function(nx, x), x, lambda array: function(np, array))
+
+
+@pytest.mark.parametrize("name", PUT)
+def test_nothing_is_put_outside_of_what_a_call_gives(name: str) -> None:
+    function, index, least = PUT[name]
+
+    def wanted(array: Any) -> Any:
+        array[index] = 9.0
+        return array
+
+    x = ng.placeholder((None, 3), "float64")
+    refused_below(least, function(nx.at, x), x, wanted)
+
+
+def test_no_place_is_outside_where_nothing_is_taken_and_a_term_reads_zeros_there() -> None:
+    x, i = ng.placeholder((None, 3), "float64"), ng.placeholder((1,), "int64")
+    with ng.make_transformer("cpu") as transformer:
+        call = transformer.computation([x[[]], x[[5], np.zeros((0, 1), int)], x[i]], x, i)
+        none, neither, zeros = call(np.zeros((0, 3)), [5])
+    assert (none.shape, neither.shape, zeros.tolist()) == ((0, 3), (0, 1), [[0.0, 0.0, 0.0]])
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("part", "least"), [(slice(4, None), 4), (slice(2, -1), 3), (slice(-2, 1, -3), 1)], ids=str)
 def test_a_part_of_less_than_no_elements_is_refused(family: str, part: slice, least: int) -> None:

@@ -48,7 +48,8 @@ def picked(x: Op, indices: Mapping[int, Index], together: bool) -> Op:
         indices: An array for each of these axes.
         together: Whether the axes of the arrays take the place of the first of them; else they come first.
     """
-    found = _arranged(x, indices, together)
+    told = indices if len(indices) == 1 else _all_told(x, indices)  # a call looks at what one axis is taken by
+    found = _arranged(x, told, together)
     return apply("gather", found.term, found.places, axis=found.axis)
 
 
@@ -58,7 +59,7 @@ def put(x: Op, indices: Mapping[int, Index], together: bool, values: Op, how: st
     Args:
         how: What is there then, as ``semi.scatter`` has it.
     """
-    found = _arranged(x, indices, together)
+    found = _arranged(x, _all_told(x, indices), together)
     new = scatter(found.term, found.places, values, found.axis, how)
     if found.shape != new.shape:
         new = apply("reshape", new, shape=found.shape)
@@ -71,7 +72,7 @@ def _arranged(x: Op, indices: Mapping[int, Index], together: bool) -> Arranged:
     lengths = [x.shape[k] for k in places]
     if not any(0 in i.shape for i in indices.values()):  # else nothing is picked
         for place, length in zip(places, lengths, strict=True):
-            _refuse_outside(indices[place], length, place)
+            refuse_outside(indices[place], length, place)
     at = places[0] if together else 0
     rest = [k for k in range(x.rank) if k not in places]
     order = (*rest[:at], *places, *rest[at:])
@@ -84,16 +85,52 @@ def _arranged(x: Op, indices: Mapping[int, Index], together: bool) -> Arranged:
     return Arranged(apply("reshape", moved, shape=shape), flat, at, order, moved.shape)
 
 
-def _refuse_outside(index: Index, length: Extent, place: int) -> None:
-    if isinstance(index, Op) or not isinstance(length, int) or not index.size:
+def refuse_outside(index: Index, length: Extent, place: int) -> None:
+    """Refuse an index that is known if it is outside of an axis whose length is.
+
+    Raises:
+        OutOfRangeError: naming the axis by its `place`.
+
+    >>> refuse_outside(np.array([2, -3]), 3, 0)
+    """
+    known = _values(index)
+    if known is None or not isinstance(length, int) or not known.size:
         return
-    low, high = int(index.min()), int(index.max())
+    low, high = int(known.min()), int(known.max())
     if low < -length or high >= length:
         raise OutOfRangeError(
             f"index {high if high >= length else low} is out of range for axis {place} of length {length}",
             where=user_line(),
             do=f"use {-length} to {length - 1}" if length else None,
         )
+
+
+def _values(index: Index) -> NDArray[Any] | None:
+    """The integers of an index; None for a term that is no constant."""
+    if isinstance(index, np.ndarray):
+        return index
+    return index.attribute("value").array(index.shape) if index.definition.name == "core.constant" else None
+
+
+def _all_told(x: Op, indices: Mapping[int, Index]) -> Mapping[int, Index]:
+    """Each index as calls look at it. If one is empty nothing is taken, and none is outside."""
+    if any(0 in i.shape for i in indices.values()):
+        return indices
+    return {k: told_by_calls(i, x.shape[k]) for k, i in indices.items()}
+
+
+def told_by_calls(index: Index, length: Extent) -> Index:
+    """A known index of an axis of unknown length as what it takes of all positions: calls refuse it if it is outside.
+
+    >>> import ngraph_rewrite as ng
+    >>> n = ng.placeholder((None,)).shape[0]
+    >>> told_by_calls(np.array([2]), 3), told_by_calls(np.array([2]), n).type
+    (array([2]), int64[1])
+    """
+    if isinstance(length, int) or _values(index) is None or 0 in index.shape:
+        return index
+    positions = build_term("semi.iota", shape=(length,), axis=0, dtype="int64")
+    return apply("gather", positions, as_term(index), axis=0)
 
 
 def _flat(indices: Sequence[Index], lengths: Sequence[Extent]) -> Op:

@@ -14,7 +14,7 @@ from ngraph_rewrite.errors import AxesError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.indexing import item, understood
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, positional
-from ngraph_rewrite.frontend.numpy.picking import put
+from ngraph_rewrite.frontend.numpy.picking import put, refuse_outside, told_by_calls
 from ngraph_rewrite.frontend.places import replaced, value_for
 from ngraph_rewrite.frontend.semi_indices import put_along
 from ngraph_rewrite.ops.checks import position
@@ -90,7 +90,8 @@ def put_along_axis(x: Array, indices: Array, values: Array, /, axis: int = -1, *
     """`x` with values put at the indices of each line along an axis; the other axes of indices are broadcast.
 
     Args:
-        indices: Integers, of the rank of `x`; a negative one counts from the end, what has one outside is dropped.
+        indices: Integers, of the rank of `x`; a negative one counts from the end, what a term has outside is
+            dropped.
         values: What broadcasts to the indices, and is cast to the dtype of `x`.
         how: ``"set"``, ``"add"``, ``"multiply"``, ``"max"`` or ``"min"``. NumPy, whose function changes its argument,
             only sets.
@@ -98,6 +99,7 @@ def put_along_axis(x: Array, indices: Array, values: Array, /, axis: int = -1, *
     Raises:
         AttributeValueError: for another `how`.
         AxesError, IncompatibleAxesError: for indices of another rank, or lengths that do not fit `x`.
+        OutOfRangeError: for indices that are known and outside of the axis.
         UnmatchedAxesError, DTypeError: for values that do not fit, or indices that are not integers.
 
     >>> import ngraph_rewrite as ng
@@ -110,6 +112,8 @@ def put_along_axis(x: Array, indices: Array, values: Array, /, axis: int = -1, *
     if index.rank != term.rank:
         what = f"put_along_axis: expected indices of rank {term.rank}, got {index.type!r}"
         raise AxesError(what, where=user_line(), do="add axes of length 1")
+    refuse_outside(index, term.shape[place], place)
+    index = as_term(told_by_calls(index, term.shape[place]))
     shape = (*term.shape[:place], index.shape[place], *term.shape[place + 1 :])
     index = index if index.shape == shape else apply("broadcast_to", index, shape=shape)
     new = value_for("put_along_axis", apply("take_along_axis", term, index, axis=place), values)

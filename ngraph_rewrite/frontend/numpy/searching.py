@@ -7,6 +7,7 @@ from ngraph_rewrite.errors import ArgumentError, OutOfRangeError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, places
+from ngraph_rewrite.frontend.numpy.picking import refuse_outside
 from ngraph_rewrite.ops.checks import one_of, position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -65,12 +66,12 @@ def take(x: Array, indices: Array, /, axis: int | None = None) -> Op:
     """The elements of `x` at places along an axis, which the axes of `indices` replace.
 
     Args:
-        indices: Integers; a negative one counts from the end. Where one is outside of the axis, there are zeros.
+        indices: Integers; a negative one counts from the end. Where a term is outside of the axis, there are zeros.
         axis: The axis; by default that of a vector. Anything else is flattened first, as NumPy does.
 
     Raises:
         DTypeError: for indices that are not integers.
-        OutOfRangeError: for an axis that is not there.
+        OutOfRangeError: for an axis that is not there, or indices that are known and outside of it.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.take(ng.placeholder((4, 3)), [3, 0], axis=0).type
@@ -79,17 +80,20 @@ def take(x: Array, indices: Array, /, axis: int | None = None) -> Op:
     term = as_term(x)
     if axis is None:
         term, axis = apply("reshape", term, shape=(term.size,)), 0
-    return apply("gather", term, as_term(indices), axis=axis)
+    index, place = as_term(indices), checked("take", position, axis, term.rank)
+    refuse_outside(index, term.shape[place], place)
+    return apply("gather", term, index, axis=place)
 
 
 def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Op:
     """For each line of `x` along an axis, its elements at the indices of that line; other axes are broadcast.
 
     Args:
-        indices: Integers, of the rank of `x`; a negative one counts from the end, one outside gives zero.
+        indices: Integers, of the rank of `x`; a negative one counts from the end, a term outside gives zero.
 
     Raises:
         AxesError: for indices of another rank, or lengths that do not go together.
+        OutOfRangeError: for an axis that is not there, or indices that are known and outside of it.
         DTypeError: for indices that are not integers.
 
     >>> import ngraph_rewrite as ng
@@ -97,7 +101,10 @@ def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Op:
     >>> ng.numpy.take_along_axis(x, ng.numpy.argsort(x)[:, :2]).type
     float32[2, 2]
     """
-    return apply("take_along_axis", as_term(x), as_term(indices), axis=axis)
+    term, index = as_term(x), as_term(indices)
+    place = checked("take_along_axis", position, axis, term.rank)
+    refuse_outside(index, term.shape[place], place)
+    return apply("take_along_axis", term, index, axis=place)
 
 
 def top_k(x: Array, k: int, /, *, axis: int = -1, mode: str = "largest") -> tuple[Op, Op]:
