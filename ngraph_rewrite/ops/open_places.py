@@ -5,7 +5,7 @@ They are looked at as the user wrote them. A rule makes one slice of two, and a 
 then be inside of what that was cut from; and what counts from the end is -1 if the axis is too short by one. A part
 without a fixed number of elements would be empty where less than none are left, as those of NumPy are, while all that
 was made of its length, such as a mean or a reversal, counts on what is written. An array of places that is known has to
-be inside as a single one does; where a frontend computes with it, it is first taken of all positions of its axis.
+be inside as a single one does; where a frontend computes with it, it takes the outermost of all positions of the axis.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def check_places(terms: Iterable[Op], binding: Mapping[str, int]) -> None:
             term.axes.bound(binding)
             _check_picks(term, binding) if term.definition.name in _PICKS else _check_entries(term, binding)
         except NGraphRewriteError as error:
-            if term.definition.name in _INNER:
+            if term.definition.name in _INNER or _is_of_positions(term):
                 raise type(error)(error.what, where=term.info.place, do=error.do) from None
             raise located(error, term.definition, term.args, term.info.place) from None
 
@@ -100,7 +100,7 @@ def _check_picks(term: Op, binding: Mapping[str, int]) -> None:
     length, places = bind(x.shape[axis], binding), index.attribute("value").array(index.shape)
     for place in (int(places.max()), int(places.min())):
         if isinstance(length, int) and not -length <= place < length:
-            raise _outside(place, None if x.definition.name == "semi.iota" else axis, length)
+            raise _outside(place, axis, length)
 
 
 def _check_entries(term: Op, binding: Mapping[str, int]) -> None:
@@ -112,7 +112,13 @@ def _check_entries(term: Op, binding: Mapping[str, int]) -> None:
         given = entry[0] if isinstance(entry, tuple) else entry
         place = bind(given, binding)
         if isinstance(place, int) and isinstance(length, int) and not 0 <= place < length:
-            raise _outside(place - length if isinstance(given, Length) else place, axis, length)
+            which = None if _is_of_positions(term) else axis
+            raise _outside(place - length if isinstance(given, Length) else place, which, length)
+
+
+def _is_of_positions(term: Op) -> bool:
+    """Whether it takes positions along an axis, which stand for the axis itself."""
+    return term.args[0].definition.name == "semi.iota"
 
 
 def _is_place(triple: Triple) -> bool:

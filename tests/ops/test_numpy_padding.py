@@ -60,6 +60,20 @@ def test_an_axis_without_elements_is_padded_with_numbers() -> None:
     agrees(lambda x: nx.pad(x, [(0, 0), (1, 1)], "edge"), lambda x: np.pad(x, [(0, 0), (1, 1)], "edge"), x)
 
 
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+def test_a_call_whose_axis_has_no_elements_is_refused(mode: str) -> None:
+    x = ng.placeholder((None, 2), "float64")
+    for target in ("reference", "cpu"):
+        with ng.make_transformer(target) as transformer:
+            call = transformer.computation(nx.pad(x, [(1, 2), (0, 0)], mode), x)
+            with pytest.raises(
+                errors.OutOfRangeError, match="index -1 is out of range for an axis of length 0"
+            ) as found:
+                call(np.zeros((0, 2)))
+            assert __file__ in str(found.value)
+            np.testing.assert_array_equal(call([[1, 2]]), np.pad([[1, 2]], [(1, 2), (0, 0)], mode))  # type: ignore[call-overload]
+
+
 def test_long_axes_need_no_index() -> None:
     x = ng.placeholder((100, 80))
     with ng.make_transformer("cpu") as transformer:

@@ -18,6 +18,7 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy import elementwise
 from ngraph_rewrite.frontend.numpy.creation import asarray
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
+from ngraph_rewrite.frontend.numpy.picking import place_along
 from ngraph_rewrite.frontend.numpy.ranges import arange
 from ngraph_rewrite.ops.checks import one_of, position
 from ngraph_rewrite.ops.stretching import known_length
@@ -42,8 +43,8 @@ def pad(array: Array, pad_width: Any, mode: str = "constant", *, constant_values
     Raises:
         AttributeValueError: for another mode, or a width that is no integer or negative.
         ArgumentError: for widths that are not those of the axes, or values that are terms.
-        LengthError: for an axis without elements, unless it is padded with numbers. One that turns out to have none in
-            a call goes on with zeros.
+        LengthError: for an axis without elements, unless it is padded with numbers. A call in which it turns out to
+            have none is refused.
 
     >>> import ngraph_rewrite as ng
     >>> with ng.make_transformer("cpu") as transformer:
@@ -131,8 +132,9 @@ def _slice(x: Op, axis: int, part: slice) -> Op:
 
 
 def _places(length: Any, before: int, after: int, mode: str) -> Op:
-    """The places along an axis from which the elements of the padded one come."""
-    i, n = arange(-before, length + after), asarray(length)
+    """The places along an axis from which the elements of the padded one come; it has a last one, or calls refuse."""
+    i = arange(-before, length + after)
+    n = asarray(length) if isinstance(length, int) else place_along(length, -1) + 1
     if mode == "edge":
         return elementwise.clip(i, 0, n - 1)
     if mode == "wrap":

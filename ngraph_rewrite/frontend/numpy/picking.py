@@ -120,17 +120,40 @@ def _all_told(x: Op, indices: Mapping[int, Index]) -> Mapping[int, Index]:
 
 
 def told_by_calls(index: Index, length: Extent) -> Index:
-    """A known index of an axis of unknown length as what it takes of all positions: calls refuse it if it is outside.
+    """A known index of an axis of unknown length, made of positions of that axis: calls look at these.
+
+    The greatest place less its position is added, which is nothing; so is, where it is negative, the least one's, which
+    is the length.
 
     >>> import ngraph_rewrite as ng
     >>> n = ng.placeholder((None,)).shape[0]
     >>> told_by_calls(np.array([2]), 3), told_by_calls(np.array([2]), n).type
     (array([2]), int64[1])
     """
-    if isinstance(length, int) or _values(index) is None or 0 in index.shape:
+    known = _values(index)
+    if isinstance(length, int) or known is None or not known.size:
         return index
+    low, high, found = int(known.min()), int(known.max()), as_term(known.astype(np.int64))
+    if high >= 0:
+        found = apply("add", found, apply("subtract", place_along(length, high), high))
+    if low < 0:
+        whole = apply("add", found, apply("subtract", place_along(length, low), low))
+        found = apply("select", apply("less", found, 0), whole, found)
+    return found
+
+
+def place_along(length: Extent, index: int) -> Op:
+    """The place of an element of an axis, counted from its beginning: a call that lacks it is refused.
+
+    >>> import ngraph_rewrite as ng
+    >>> n = ng.placeholder((None,)).shape[0]
+    >>> with ng.make_transformer("cpu") as transformer:
+    ...     x = ng.placeholder((n,))
+    ...     transformer.computation(place_along(n, -1), x)([0.0, 0.0, 0.0])
+    array(2)
+    """
     positions = build_term("semi.iota", shape=(length,), axis=0, dtype="int64")
-    return apply("gather", positions, as_term(index), axis=0)
+    return apply("tensor_slice", positions, items=(index,))
 
 
 def _flat(indices: Sequence[Index], lengths: Sequence[Extent]) -> Op:
