@@ -85,7 +85,8 @@ def _known_slice(item: slice, length: int) -> Triple:
 def _open_slice(item: slice, step: int, length: Length) -> Triple:
     """A slice of an unknown length: cut at its ends, every `step`-th element, from either end.
 
-    What is left out has to be there; what is taken is cut off where the axis begins or ends, as NumPy does it.
+    What is left out has to be there; what is taken is cut off where the axis begins or ends, as NumPy does it. Where
+    both ends are counted from one side, both are cut off: then nothing else is said of how many are taken.
     """
     first, last = (item.start, item.stop) if step > 0 else (item.stop, item.start)
     first, last = (None if index is None else as_index(index, "a start or stop") for index in (first, last))
@@ -93,9 +94,20 @@ def _open_slice(item: slice, step: int, length: Length) -> Triple:
     low = beside if first is None else _low(first, length, beside)
     high = length + beside if last is None else _high(last, length, beside)
     if first is not None and last is not None:
-        if last <= first and (first < 0) == (last < 0):
-            return 0, 0, 1
+        if (first < 0) == (last < 0):
+            return _between(first, last, step, length)
         high = low + natural(high - low) if first < 0 <= last else high  # they may have passed each other
+    return (low, high, step) if step > 0 else (high, low, step)
+
+
+def _between(first: int, last: int, step: int, length: Length) -> Triple:
+    """A slice between two places that are counted from one end of the axis."""
+    beside = 0 if step > 0 else -1
+    if last <= first:
+        return 0, 0, 1
+    cut = _low if last < 0 else _high
+    low = first if first == 0 == beside else cut(first, length, beside)
+    high = cut(last, length, beside)
     return (low, high, step) if step > 0 else (high, low, step)
 
 
