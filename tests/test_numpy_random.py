@@ -294,6 +294,7 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (AttributeValueError, "binomial: p is 1.5", lambda: random.binomial(3, 1.5)),
     (AttributeValueError, r"binomial: p is \[0.5, nan\]", lambda: random.binomial(3, [0.5, float("nan")])),
     (AttributeValueError, "binomial: n is 300, and int8 ends at 127", lambda: random.binomial(300, 0.5, dtype="int8")),
+    (AttributeValueError, "n(?s:.*)are 1000000000 numbers(?s:.*)normal", lambda: random.binomial(10**6, 0.5, 1000)),
     (AttributeValueError, "geometric: p is 0", lambda: random.geometric(0)),
     (AxesError, "choice: there are 0 elements", lambda: random.choice(0)),
     (AttributeValueError, r"choice: p is \[1, 1\], of sum 2.0", lambda: random.choice(2, 1, p=[1, 1])),

@@ -88,7 +88,7 @@ def _check(x: Op, lengths: Any, how: str, places: str) -> None:
     for length in lengths.values():
         if isinstance(length, Length):
             continue
-        if isinstance(length, bool) or not hasattr(length, "__index__") or int(length) < 1:
+        if isinstance(length, bool | Op) or not hasattr(length, "__index__") or int(length) < 1:
             do = "give integers of at least 1"
             raise AttributeValueError(f"resize: a length is {length!r}", where=user_line(), do=do)
     if how != "nearest" and not is_float(x.dtype):

@@ -19,6 +19,7 @@ from ngraph_rewrite.terms.info import NO_INFO, Info, info_here, user_line
 from ngraph_rewrite.terms.methods import Methods
 from ngraph_rewrite.terms.operators import Operators
 from ngraph_rewrite.terms.protocols import ask
+from ngraph_rewrite.terms.unanswered import Unanswered
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, anonymous
@@ -34,7 +35,7 @@ _MARKS = frozenset({"form", "mark"})  # what passes write
 DEVICE = "graph"
 
 
-class Op(Operators, Methods, Immutable):
+class Op(Operators, Methods, Unanswered, Immutable):
     """A term. Build one with a frontend function or an operator, never directly.
 
     ``==`` is identity (use `same_as` for structure, `ng.equal` for an op that compares); ``bool(op)``

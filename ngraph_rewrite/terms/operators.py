@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import numpy as np
+
+from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.protocols import ask
 
 if TYPE_CHECKING:
@@ -39,6 +43,11 @@ class Operators:
 
     def __abs__(self) -> Op:
         return self._combine("absolute", self)
+
+    def __round__(self, decimals: int | None = None) -> Op:
+        if decimals is None:
+            return self._combine("round", self)
+        return ask("function", np.round, (self, decimals), {})  # type: ignore[no-any-return]
 
     def __invert__(self) -> Op:
         return self._operate("logical_not", self)
@@ -85,7 +94,10 @@ class Operators:
     def __rdivmod__(self, other: Any) -> tuple[Op, Op]:
         return other // self, other % self
 
-    def __pow__(self, other: Any) -> Op:
+    def __pow__(self, other: Any, modulo: Any = None) -> Op:
+        if modulo is not None:
+            do = "write x ** y % z; what integers do not hold wraps before it is divided"
+            raise ArgumentError("pow of a term takes no third number", where=user_line(), do=do)
         return self._combine("power", self, other)
 
     def __rpow__(self, other: Any) -> Op:

@@ -91,6 +91,16 @@ def test_a_power_of_two_is_put_on_any_number(dtype: str) -> None:
         np.testing.assert_array_equal(meaning(nx.ldexp, x, powers), np.ldexp(x, powers), strict=True)
 
 
+@pytest.mark.parametrize("number", [2, True, 70000, 2.5])
+def test_a_number_with_a_power_of_two_has_the_dtype_that_numpy_gives_it(number: float) -> None:
+    for dtype in ("int8", "int32", "int64"):
+        powers = np.array([-1, 0, 3], dtype)
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(
+                meaning(lambda k: nx.ldexp(number, k), powers), np.ldexp(number, powers), strict=True
+            )
+
+
 def test_both_targets_agree_with_numpy() -> None:
     x = np.array([-7.25, -1e-30, -0.0, 0.0, 0.3, 2.0, 64.0, np.inf, np.nan], np.float32)
     y = np.array([2.0, 3.0, np.nan, 1.0, -0.5, 2.0, 7.0, np.inf, 1.0], np.float32)

@@ -106,6 +106,24 @@ def test_masks_and_beginnings_that_have_no_meaning(call: Any, error: type[Except
         call(ng.placeholder((3,), "float32", name="x"))
 
 
+@pytest.mark.parametrize("name", ["mean", "var", "std", "nanmean", "nanvar", "nanstd"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_means_and_spreads_are_computed_in_the_dtype_that_is_asked_for(name: str, dtype: str) -> None:
+    """NumPy's `nanvar` takes means from elements in the dtype that these have, so that they are cast here."""
+    x = np.array([[16777216.0, 1.5, 3.0], [0.5, -2.0, 8.0]], "float32")
+    known: Any = getattr(np, name)
+    same(lambda x: getattr(nx, name)(x, 1, dtype), lambda x: known(x.astype(dtype), 1), x)
+    same(lambda x: known(x, dtype=dtype), lambda x: known(x.astype(dtype)), x.astype("int8"))
+    mask = x > 1
+    same(lambda x: getattr(nx, name)(x, dtype=dtype, where=mask), lambda x: known(x.astype(dtype), where=mask), x)
+
+
+def test_no_spread_is_computed_in_integers_or_bool() -> None:
+    for function in (nx.var, nx.std, nx.nanvar, np.std):
+        with pytest.raises(errors.DTypeError, match="dtype is int32(?s:.*)give a float dtype"):
+            function(ng.placeholder((3,)), dtype="int32")
+
+
 @SOME
 @given(
     name=st.sampled_from(SUMS + ORDERS),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import linecache
+import math
 import operator
 from collections.abc import Callable
 from pathlib import Path
@@ -79,8 +80,36 @@ def test_a_term_has_no_truth_value_and_no_elements(x: Op) -> None:
         bool(x < 1)
     with pytest.raises(ArgumentError, match="x cannot be iterated over"):
         list(x)
-    with pytest.raises(TypeError):
-        _ = 1 in x
+
+
+def deleted(x: Op) -> None:
+    del x[0]
+
+
+# What Python asks of numbers and lists, and what a term says to write instead.
+UNANSWERED: list[tuple[Callable[[Op], object], str]] = [
+    (lambda x: 1.5 in x, "no value to look for 1.5 in(?s:.*)any.*equal"),
+    (lambda x: f"{x:.2f}", r"no value to write as '.2f'(?s:.*)compute it first"),
+    (lambda x: [1, 2][x], "no value to count with(?s:.*)take"),  # type: ignore[call-overload]
+    (range, "no value to count with"),  # type: ignore[list-item]
+    (math.trunc, "no value to make an integer of(?s:.*)ng.numpy.trunc"),  # type: ignore[list-item]
+    (bytes, "no value to take the memory of"),  # type: ignore[list-item]
+    (lambda x: pow(x, 2, 3), r"takes no third number(?s:.*)x \*\* y % z"),
+    (deleted, "no part of it can be deleted(?s:.*)ng.numpy.delete"),
+]
+
+
+@pytest.mark.parametrize(("asked", "says"), UNANSWERED, ids=range(len(UNANSWERED)))
+def test_what_no_term_can_answer_says_what_to_write(x: Op, asked: Callable[[Op], object], says: str) -> None:
+    with pytest.raises(ArgumentError, match=says) as found:
+        asked(x)
+    assert __file__ in str(found.value)
+
+
+def test_a_term_is_rounded_and_written_as_one(x: Op) -> None:
+    assert f"{x}" == "x" and round(x).same_as(ng.round(x))
+    y = ng.placeholder((3,), "float64")
+    assert round(y, 2).same_as(ng.numpy.round(y, 2))
 
 
 @pytest.mark.parametrize("ask", [bool, len, list, np.asarray])

@@ -193,8 +193,19 @@ FORMULAS: Mapping[str, Formula] = {
     "isposinf": _isposinf, "isneginf": _isneginf, "isclose": close, "nan_to_num": replaced,
     "bitwise_count": bitwise_count, "frexp": frexp, "spacing": spacing, "i0": i0,
 }  # fmt: skip
-# Functions beside whose terms a number has a dtype of its own.
-_NOT_WEAK: Mapping[str, Callable[[Any], Any]] = {"ldexp": lambda x: np.asarray(x)[()], "float_power": np.float64}
+
+
+def _mantissa(x: float) -> Any:
+    """What `ldexp` takes a number of Python for: an integer is of the least of its dtypes, a float of the greatest."""
+    with np.errstate(over="ignore"):
+        return np.float64(x) if isinstance(x, float) else np.float16(x)
+
+
+# What a number is beside terms where it is not weak, by its place.
+_NOT_WEAK: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "ldexp": (_mantissa, lambda x: np.asarray(x)[()]),
+    "float_power": (np.float64, np.float64),
+}
 
 
 def without_names(name: str, *operands: Array, **options: Any) -> Any:
@@ -212,4 +223,9 @@ def in_their_family(name: str, *operands: Any, **options: Any) -> Any:
 
 
 def _own(name: str, operands: Iterable[Any]) -> list[Any]:
-    return [_NOT_WEAK[name](x) if name in _NOT_WEAK and isinstance(x, int | float) else x for x in operands]
+    if name not in _NOT_WEAK:
+        return list(operands)
+    return [
+        make(x) if isinstance(x, int | float) and not isinstance(x, np.generic) else x
+        for make, x in zip(_NOT_WEAK[name], operands, strict=True)
+    ]

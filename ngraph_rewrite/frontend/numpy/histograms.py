@@ -207,7 +207,7 @@ def _dense(found: Op, edges: list[Op]) -> Op:
 
 def _edges(call: str, bins: Any, range: Any, dtype: DType) -> Any:
     """Edges that are given, or those of so many bins of one width; they are floats of the dtype, if it is one."""
-    if not hasattr(bins, "__index__") or np.ndim(bins):
+    if isinstance(bins, Op) or not hasattr(bins, "__index__") or np.ndim(bins):
         order_of(call, bins)
         return as_edges(bins, dtype)
     count = checked(call, as_index, bins, "bins")

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from ngraph_rewrite.errors import ArgumentError, AxesError
-from ngraph_rewrite.frontend.building import condition_of
+from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError
+from ngraph_rewrite.frontend.building import checked, condition_of
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import divide, multiply, sqrt, subtract
 from ngraph_rewrite.frontend.numpy.elementwise import where as either
@@ -15,7 +16,7 @@ from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_number, as_term, places
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import FLOAT64, is_float, wide
+from ngraph_rewrite.types.dtypes import FLOAT64, DType, as_dtype, is_float, wide
 from ngraph_rewrite.types.lengths import Length
 
 Initial = Array | None
@@ -87,6 +88,23 @@ def extreme(short: str, x: Op, axis: Axis, keepdims: bool, initial: Initial, mas
     if 0 in [x.shape[place] for place in places(short, axis, x.rank)]:
         return broadcast_to(first, reduced("any", x, axis, keepdims).shape)
     return apply(f"{short}imum", reduced(short, counted(short, x, mask, first), axis, keepdims), first)
+
+
+def computed_in(reduction: Callable[..., Op], x: Op, dtype: Any, **options: Any) -> Op:
+    """A reduction of `x` in the dtype that is asked for, which its result has."""
+    return astype(reduction(astype(x, dtype), **options), dtype)
+
+
+def float_for(call: str, dtype: Any) -> DType:
+    """The dtype in which a spread is asked for.
+
+    Raises:
+        DTypeError: if it is no float: deviations would be rounded before they are squared.
+    """
+    wanted = checked(call, as_dtype, dtype)
+    if not is_float(wanted):
+        raise DTypeError(f"{call}: dtype is {wanted}", where=user_line(), do="give a float dtype, and cast the result")
+    return wanted
 
 
 def mean_of(x: Op, mask: Op, axis: Axis, keepdims: bool) -> Op:

@@ -127,18 +127,25 @@ def nanargmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -
     return argmin(_filled(x, math.inf), axis=axis, keepdims=keepdims)
 
 
-def nanmean(x: Array, /, axis: Axis = None, *, keepdims: bool = False, where: Array = True) -> Op:
+def nanmean(x: Array, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Array = True) -> Op:
     """The mean of what is not NaN; NaN of nothing. Half precision is summed in single.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.nanmean(ng.placeholder((2, 3)), axis=1).type
     float32[2]
     """
-    return mean(x, axis, keepdims=keepdims, where=_present(x, where))
+    return mean(x, axis, dtype, keepdims=keepdims, where=_present(x, where))
 
 
 def nanvar(
-    x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False, where: Array = True
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    correction: float = 0.0,
+    keepdims: bool = False,
+    where: Array = True,
 ) -> Op:
     """The sum of squared deviations of what is not NaN, over the number of these elements minus `correction`.
 
@@ -148,11 +155,18 @@ def nanvar(
     >>> ng.numpy.nanvar(ng.placeholder((2, 3)), axis=1, correction=1).type
     float32[2]
     """
-    return var(x, axis, correction=correction, keepdims=keepdims, where=_present(x, where))
+    return var(x, axis, dtype, correction=correction, keepdims=keepdims, where=_present(x, where))
 
 
 def nanstd(
-    x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False, where: Array = True
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    correction: float = 0.0,
+    keepdims: bool = False,
+    where: Array = True,
 ) -> Op:
     """The square root of `nanvar`; where that is 0, so is its derivative.
 
@@ -160,7 +174,7 @@ def nanstd(
     >>> ng.numpy.nanstd(ng.placeholder((2, 3))).type
     float32[]
     """
-    return std(x, axis, correction=correction, keepdims=keepdims, where=_present(x, where))
+    return std(x, axis, dtype, correction=correction, keepdims=keepdims, where=_present(x, where))
 
 
 def _whole(x: Array) -> bool:

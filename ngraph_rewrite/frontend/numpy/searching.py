@@ -129,7 +129,7 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, mode: str = "largest") -> tupl
     place = checked("top_k", position, axis, term.rank)
     length = term.shape[place]
     checked("top_k", one_of, mode, ("largest", "smallest"), "mode")
-    if isinstance(k, bool) or not hasattr(k, "__index__"):
+    if isinstance(k, bool | Op) or not hasattr(k, "__index__"):
         raise ArgumentError(f"top_k: k is {k!r}", where=user_line(), do="give an integer")
     if k < 0 or (isinstance(length, int) and k > length):
         raise OutOfRangeError(f"top_k: k is {k}, of {length!r} elements", where=user_line())

@@ -12,10 +12,12 @@ from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.masked import (
     Initial,
     begun,
+    computed_in,
     counted,
     counts_all,
     deviation_of,
     extreme,
+    float_for,
     mask_of,
     mean_of,
     reduced,
@@ -145,45 +147,69 @@ def count_nonzero(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> 
     return reduced("count_nonzero", x, axis, keepdims)
 
 
-def mean(x: Array, /, axis: Axis = None, *, keepdims: bool = False, where: Array = True) -> Op:
+def mean(x: Array, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Array = True) -> Op:
     """The mean, float64 for integers; NaN of nothing. Half precision is summed in single.
 
-    The arguments and errors are those of `sum`.
+    The arguments and errors are those of `sum`; `dtype` is what to compute in, and that of the result.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.mean(ng.placeholder((2, 3)), axis=1).type
     float32[2]
     """
     term = as_term(x)
+    if dtype is not None:
+        return computed_in(mean, term, dtype, axis=axis, keepdims=keepdims, where=where)
     if counts_all(where):
         return reduced("mean", term, axis, keepdims)
     return result_of(term, mean_of(term, mask_of("mean", term, where), axis, keepdims))
 
 
-def var(x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False, where: Array = True) -> Op:
+def var(
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    correction: float = 0.0,
+    keepdims: bool = False,
+    where: Array = True,
+) -> Op:
     """The sum of squared deviations from the mean, over the number of elements minus `correction`.
 
     1 for `correction` gives the unbiased estimate; where no elements are left to divide by, the result is not finite.
-    The other arguments and the errors are those of `sum`.
+    The other arguments and the errors are those of `sum`; `dtype` is a float dtype, to compute in and of the result.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.var(ng.placeholder((2, 3)), axis=1, correction=1).type
     float32[2]
     """
-    term = as_term(x)
+    term, options = as_term(x), {"axis": axis, "correction": correction, "keepdims": keepdims, "where": where}
+    if dtype is not None:
+        return computed_in(var, term, float_for("var", dtype), **options)
     if counts_all(where):
         return reduced("variance", term, axis, keepdims, correction=correction)
     return result_of(term, variance_of(term, mask_of("var", term, where), axis, correction, keepdims))
 
 
-def std(x: Array, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False, where: Array = True) -> Op:
+def std(
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    correction: float = 0.0,
+    keepdims: bool = False,
+    where: Array = True,
+) -> Op:
     """The square root of `var`.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.std(ng.placeholder((2, 3))).type
     float32[]
     """
-    term = as_term(x)
+    term, options = as_term(x), {"axis": axis, "correction": correction, "keepdims": keepdims, "where": where}
+    if dtype is not None:
+        return computed_in(std, term, float_for("std", dtype), **options)
     if counts_all(where):
         return reduced("deviation", term, axis, keepdims, correction=correction)
     square = variance_of(term, mask_of("std", term, where), axis, correction, keepdims)

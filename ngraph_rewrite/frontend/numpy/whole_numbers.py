@@ -20,9 +20,10 @@ from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import FLOAT64, INT64, DType, as_dtype
-from ngraph_rewrite.types.lengths import Length
+from ngraph_rewrite.types.lengths import Length, product
 
 _SPAN = 2**52  # so many integers a float64 from [0, 1) tells apart
+_MOST_DRAWN = 2**28  # so many numbers are drawn for attempts, all at once
 
 
 def integers(
@@ -92,7 +93,8 @@ def binomial(n: int, p: Array, size: Size = None, *, dtype: Any = "int64") -> Op
 
     Raises:
         ArgumentError: if `n` is negative.
-        AttributeValueError: if it is no integer that the dtype has, or `p` is a number that is no probability.
+        AttributeValueError: if it is no integer that the dtype has, `p` is a number that is no probability, or more
+            than 2**28 numbers would be drawn, which take 2 GiB.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.random.binomial(1, 0.9, (2, 3)).type
@@ -107,6 +109,11 @@ def binomial(n: int, p: Array, size: Size = None, *, dtype: Any = "int64") -> Op
         raise AttributeValueError(what, where=user_line(), do="choose a wider dtype")
     check_probability("binomial", p)
     asked = wanted("binomial", size, FLOAT64, p)
+    drawings = product((count, *asked.shape))
+    if isinstance(drawings, int) and drawings > _MOST_DRAWN:
+        what = f"binomial: {count} attempts for each of shape {asked.shape} are {drawings} numbers to draw at once"
+        do = "give fewer, or round normal numbers, which so many come near to: normal(n * p, sqrt(n * p * (1 - p)))"
+        raise AttributeValueError(what, where=user_line(), do=do)
     won = drawn((count, *asked.shape), FLOAT64) < asked.parameters[0]
     return total(won, axis=0, dtype=kind)
 
