@@ -22,6 +22,8 @@ _MODES = ("full", "same", "valid")
 def convolve(x1: Array, x2: Array, /, mode: str = "full") -> Op:
     """The sums of ``x1[i] * x2[k - i]`` for each `k`: one vector, turned, slid along the other.
 
+    Beside the longer vector there are zeros, which infinity or NaN in the shorter one makes NaN of.
+
     Args:
         mode: Which places there are: ``"full"``, where the vectors meet at all; ``"valid"``, where the shorter is
             inside of the longer; ``"same"``, as many as the longer has elements, in the middle.
