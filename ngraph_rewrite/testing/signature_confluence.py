@@ -23,9 +23,11 @@ from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var, subpatte
 from ngraph_rewrite.rewriting.precedence import Conflict, find_order
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import written
 from ngraph_rewrite.testing.findings import FAILED, OPEN, PASSED, Context, Finding, finding
+from ngraph_rewrite.testing.inner_nests import lifted, nested_in_steps
 from ngraph_rewrite.testing.signature_system import STEPS, SignatureSystem
 
 KIND = "rewrite"
@@ -65,6 +67,11 @@ class Signature:
         return all(e.beside for e in self.equations if is_flat(e.left.definition))
 
     @cached_property
+    def nested(self) -> set[OpDef]:
+        """The operations of whose nests a rule may put one into another."""
+        return nested_in_steps(self.rules, {d for e in self.equations if is_flat(d := e.left.definition)})
+
+    @cached_property
     def decides(self) -> bool:
         """Whether pairs that join show that there is one normal form.
 
@@ -84,8 +91,17 @@ class Signature:
         own = self.equations[place]
         for other in self.equations[place:]:
             yield from critical_pairs(own, other, self.closed, limit)
+            yield from self._of_inner_nests(own, other, limit)
             if other is not own:
                 yield from (p for p in critical_pairs(other, own, self.closed, limit) if not p.at_root)
+                yield from self._of_inner_nests(other, own, limit)
+
+    def _of_inner_nests(self, outer: Equation, inner: Equation, limit: Limit) -> Iterator[CriticalPair]:
+        """The pairs in which one rule takes a nest, and another one all of a nest that is put into it."""
+        if outer.left.definition is inner.left.definition and inner.left.definition in self.nested:
+            inner_ = lifted(inner)
+            if inner_ is not None:
+                yield from (p for p in critical_pairs(outer, inner_, self.closed, limit) if p.at_root)
 
 
 @lru_cache(maxsize=4)

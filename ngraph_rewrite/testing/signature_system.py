@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from ngraph_rewrite.lowering.asked import Asked
 from ngraph_rewrite.lowering.normal_form import matcher_of
@@ -11,15 +12,19 @@ from ngraph_rewrite.lowering.normalising import evaluate
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
+from ngraph_rewrite.rewriting.nests import is_flat
 from ngraph_rewrite.rewriting.pattern import App
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.variable_sorts import Sorted, sorted_variables
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.ground import Ground
+from ngraph_rewrite.testing.inner_nests import nested_in_steps, parts
 
 # Steps that a normal form may take in a check.
 STEPS = 5_000
+# Parts of a nest that are rewritten by themselves.
+PARTS = 100
 
 
 class SignatureSystem:
@@ -31,6 +36,7 @@ class SignatureSystem:
         self.matcher = matcher_of(RuleSet(rules))
         self.alone = {id(rule): matcher_of(RuleSet([rule])) for rule in rules}
         self.asked = Asked(self.matcher, bank)
+        self.nested = nested_in_steps(rules, {r.left.definition for r in rules if is_flat(r.left.definition)})
 
     def instance(self, rule: Rule) -> Op:
         """A term that the left side matches."""
@@ -69,15 +75,24 @@ class SignatureSystem:
 
     def outcomes(self, term: Op) -> Iterator[Op]:
         """What one step makes of a term, at each of its places, by the first rule that fires there."""
-        for rule in self.rules if self.matcher.steps.get(term.definition) is not None else ():
-            if rule.left.definition is term.definition:
-                made = list(self.steps(rule, term))
-                yield from made
-                if made:
-                    break
+        yield from self._at_root(term)
+        if term.definition in self.nested:
+            yield from self._in_parts(term)
         profile = term.definition.profile
         for i, arg in enumerate(term.args):
             if profile is None or i not in profile.held:
                 for new in self.outcomes(arg):
                     args = (*term.args[:i], new, *term.args[i + 1 :])
                     yield self.bank.make(term.definition, args, term.attrs)
+
+    def _at_root(self, term: Op) -> list[Op]:
+        """What the first rule that fires makes of a whole term, in each way in which it does."""
+        rules = self.rules if self.matcher.steps.get(term.definition) is not None else ()
+        made = (list(self.steps(rule, term)) for rule in rules if rule.left.definition is term.definition)
+        return next(filter(None, made), [])
+
+    def _in_parts(self, term: Op) -> Iterator[Op]:
+        """What becomes of a nest if some operands were rewritten when they were a nest of their own."""
+        for before, taken, after in islice(parts(term), PARTS):
+            for new in self._at_root(self.bank.make(term.definition, taken, ())):
+                yield self.bank.make(term.definition, (*before, new, *after), ())

@@ -20,6 +20,7 @@ operation same : S S -> S
 operation item : -> S [attributes value]
 operation plus : S S -> S [associative, commutative, identity zero]
 operation times : S S -> S [associative, commutative]
+operation word : S S -> S [associative]
 """
 
 
@@ -90,3 +91,47 @@ def test_the_order_is_shown() -> None:
         "goes down in an order that was found: neg > plus",
         "goes down in an order that was found",
     ]
+
+
+# -- nests that become operands of others -------------------------------------------------------------------
+
+SHARED = ("{0}(a(), b()) => c()", "{0}(b(), c()) => a()")
+
+
+def wrong(*equations: str) -> list[int]:
+    """The rules that are found to lead to two normal forms."""
+    return [i for i, (status, _) in enumerate(says(*equations)) if status == FAILED]
+
+
+@pytest.mark.parametrize("nest", ["times", "word"])
+@pytest.mark.parametrize("maker", ["neg(x) => {0}(b(), c())", "neg(x) => x", "same(x, x) => {0}(a(), x)"])
+def test_operands_that_were_a_nest_before_are_rewritten_as_one(nest: str, maker: str) -> None:
+    """Of ``times(a, neg(a))`` one way makes ``times(a, b, c)`` and then ``times(c, c)``, the other ``times(a, a)``."""
+    assert wrong(*(rule.format(nest) for rule in (maker, *SHARED))) == [1]
+
+
+@pytest.mark.parametrize("nest", ["times", "word"])
+def test_where_no_nest_becomes_an_operand_the_order_of_the_file_decides(nest: str) -> None:
+    assert wrong("neg(a()) => b()", *(rule.format(nest) for rule in SHARED)) == []
+
+
+def test_a_nest_of_a_right_side_is_one_before_what_stands_beside_it_joins_it() -> None:
+    assert wrong("times(neg(a()), neg(a())) => times(b(), c())", *(rule.format("times") for rule in SHARED)) == [1]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ("times(a(), x..., b()) => times(c(), x...)", "times(b(), x..., c()) => times(a(), x...)"),
+        ("times(a(), b()) => c()", "times(b(), c(), x...) => neg(b())"),
+        ("word(a(), b()) => c()", "word(b(), c(), x...) => neg(b())"),
+    ],
+)
+def test_so_are_they_where_rules_have_sequences(rules: tuple[str, str]) -> None:
+    """A rule of all operands of a nest takes the inner one, and leaves what stands beside it."""
+    assert 1 in wrong("same(x, x) => x", *rules)
+
+
+@pytest.mark.parametrize("nest", ["times", "word"])
+def test_a_rule_takes_all_of_an_inner_nest_or_all_of_the_outer_one(nest: str) -> None:
+    assert wrong("neg(x) => x", f"{nest}(b(), x...) => a()") == [1]
