@@ -274,6 +274,25 @@ def test_a_derive_rule_is_asked_as_a_derivative_asks() -> None:
     assert found.verdict == "does not match"
 
 
+@pytest.mark.parametrize(
+    ("name", "term", "first"),
+    [("deriv_semi.tanh", ng.tanh(X), "deriv.tanh"), ("deriv_semi.add", ng.tanh(X) + 1, "deriv.add")],
+)
+def test_what_a_derive_rule_takes_is_not_lowered_for_another(name: str, term: ng.Op, first: str) -> None:
+    found = ng.why_not(name, term)
+    assert found.verdict == "matches, and another rule came first"
+    assert f"gets its adjoint before it is lowered:\n    {first} (" in str(found)
+    with ng.disable(first):
+        assert ng.why_not(name, term).fired
+
+
+def test_a_derive_rule_takes_no_part_where_no_derivative_passes() -> None:
+    number = ng.placeholder([H], dtype="int32")
+    found = ng.why_not("deriv.multiply", number * number)
+    assert found.verdict == "takes no part" and "no derivative passes through axes.multiply" in str(found)
+    assert ng.why_not("deriv.multiply", X * Y).fired
+
+
 def test_an_op_that_nothing_lowers_can_be_asked_about() -> None:
     with ng.disable("axes.unary.erf"):
         found = ng.why_not("axes.unary.erf", ng.erf(X))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ from ngraph_rewrite.lowering.asked import Asked
 from ngraph_rewrite.lowering.attempts import best_attempt
 from ngraph_rewrite.lowering.comparing import condition_values
 from ngraph_rewrite.lowering.derivation import LONGEST
-from ngraph_rewrite.lowering.derive_attempts import derivable, first_derive_rule
+from ngraph_rewrite.lowering.derive_attempts import DeriveAttempts
 from ngraph_rewrite.lowering.disabling import Choice
 from ngraph_rewrite.lowering.drawing import bound_values, guard_values, indented
 from ngraph_rewrite.lowering.forms import UNMATCHED, Form, forms_of
@@ -156,11 +157,16 @@ class _Asked:
 
     def derived(self, rule: Rule) -> Finding:
         """What comes of a derive rule: `ng.deriv` asks it of handles, and of what lower rules make of them."""
-        found = self.nearest(rule, derivable(self.op, self.chosen, self.ran.bank, self.target))
+        found = self.nearest(rule, self.derive.forms)
         left_out = self.left_out(rule)
         if left_out is not None:
             return Finding(left_out[0], found.reached, [left_out[1], *found.lines])
         return found
+
+    @cached_property
+    def derive(self) -> DeriveAttempts:
+        """What a derivative asks derive rules about."""
+        return DeriveAttempts(self.op, self.chosen, self.ran.bank, self.target)
 
     @property
     def chosen(self) -> RuleSet:
@@ -220,13 +226,16 @@ class _Asked:
         if weighed is None:
             says = wrapped("", f"matches, but its guard refuses {where}")
             return Finding(GUARD, REFUSED + held, [*says, *matched, *lines])
+        before = self.derive.in_the_way(form.term) if rule.kind == "derive" else None
+        if before is not None:
+            return before._replace(lines=[*wrapped("", f"matches {where}"), *matched, *before.lines])
         try:
             weighed.right()
         except NGraphRewriteError as error:
             says = wrapped("", f"matches, but its right side cannot be built {where}")
             return Finding(FAILS, MATCHES, [*says, *matched, f"    {error.what}"])
         if rule.kind == "derive":
-            kept = first_derive_rule(rule, form, self.chosen, self.ran.bank)
+            kept = self.derive.verdict(rule, form.term)
         elif self.ways.takes_part(rule):
             kept = self.ways.obstacle(rule, form, self.left_out(rule) is not None)
         else:
