@@ -63,6 +63,9 @@ def _explain_term(options: argparse.Namespace, op: ng.Op, names: Mapping[str, An
     if options.target != "cpu":
         what = "a term of a signature has no target: rules come to its normal form"
         raise ng.ArgumentError(what, where=f"--target {options.target}", do="leave it out; --rules gives rules")
+    if options.plan:
+        what = "a term of a signature has no plan: nothing is computed, rules come to its normal form"
+        raise ng.ArgumentError(what, where="--plan", do="leave it out: the steps to the normal form are shown then")
     if options.stats:
         with ng.stats(rules) as figures:
             normalised(op, None, rules, options.disable)

@@ -45,12 +45,8 @@ def main(options: Namespace) -> int:
         found is listed.
 
     Raises:
-        ArgumentError: if the findings cannot be written where they shall be, or for an option that is of rules where
-            there are only kernels; then nothing is checked.
+        ArgumentError: for the name of a rule that there is not.
     """
-    if options.json is not None and not options.json.parent.is_dir():
-        raise ArgumentError(f"{options.json} cannot be written: there is no such folder", do="make the folder first")
-    _check_options(options)
     load_plugin_ops()
     readable, mistakes = _read(options.files)
     out = sys.stderr if options.json == Path("-") else sys.stdout  # the output is for programs then
@@ -69,14 +65,22 @@ def main(options: Namespace) -> int:
     spent = time.monotonic() - begun
     report = replace(report, kernels=tuple(tried.findings()), unusable=len(mistakes), seconds=spent)
     if options.json is not None:
-        _write(report, options.json)
+        write(report.as_json(), options.json)
     if options.json != Path("-"):
         print(_text(report, options, sum(path not in wrong for path in kernels), mistakes))
     return 0 if report.right else 1
 
 
-def _check_options(options: Namespace) -> None:
-    """Refuse what is said of rules where files are kernels: nobody would hear of it."""
+def check_options(options: Namespace) -> None:
+    """Refuse what nobody would hear of.
+
+    Raises:
+        ArgumentError: if the findings cannot be written where they shall be, for an option that is of rules where
+            there are only kernels, and for one that says nothing beside another one.
+    """
+    if options.json is not None and not options.json.parent.is_dir():
+        raise ArgumentError(f"{options.json} cannot be written: there is no such folder", do="make the folder first")
+    _check_together(options)
     kernels = [path.suffix == ".kernel" for path in options.files]
     of_rules = {"--rule": options.rule, "--check": options.checks, "--mutate": options.mutate}
     if all(kernels) and kernels:
@@ -86,6 +90,22 @@ def _check_options(options: Namespace) -> None:
     if given is not None:
         do = "leave it out: kernels take --seed, --seconds, --quick, --jobs and --json"
         raise ArgumentError(f"{given} is for rules, and {options.files[kernels.index(True)]} is a kernel", do=do)
+
+
+def _check_together(options: Namespace) -> None:
+    """Refuse what says how rules are tried where files are only read, and what is of findings where there are none."""
+    drawing = {"--check": options.checks, "--seconds": options.seconds}
+    if options.static:
+        how, why = "--static", "it reads whole files, and tries no rule"
+        refused = {"--rule": options.rule, "--mutate": options.mutate, **drawing}
+    elif options.mutate:
+        how, why = "--mutate", "it makes all checks of broken rules, and counts those that they refuse"
+        refused = {**drawing, "--json": options.json}
+    else:
+        return
+    given = next((name for name, value in refused.items() if value not in (None, False)), None)
+    if given is not None:
+        raise ArgumentError(f"{given} says nothing beside {how}: {why}", do=f"leave out {given} or {how}")
 
 
 def _read(files: list[Path]) -> tuple[list[Path], list[str]]:
@@ -179,11 +199,12 @@ def _hurried(seconds: float | None, rules: int) -> bool:
     return seconds is not None and seconds < LITTLE * rules
 
 
-def _write(report: Report, path: Path) -> None:
+def write(text: str, path: Path) -> None:
+    """Write what is for programs to a file, or to the output if its name is ``-``."""
     if path == Path("-"):
-        print(report.as_json())
+        print(text)
     else:
-        path.write_text(report.as_json() + "\n", encoding="utf-8")
+        path.write_text(text + "\n", encoding="utf-8")
 
 
 def _text(report: Report, options: Namespace, kernels: int, mistakes: list[str]) -> str:

@@ -126,9 +126,10 @@ def _add_fuzz(commands: Any) -> None:
 def _add_explain(commands: Any) -> None:
     says = "show how an op of a Python file is lowered, or a term of a signature normalised, rule by rule"
     explain = _command(commands, "explain", run_explain, says)
-    explain.add_argument("--why-not", metavar="RULE", help="instead: why this rule does not fire on it")
-    explain.add_argument("--stats", action="store_true", help="instead: how often each rule was tried and fired")
-    explain.add_argument("--plan", action="store_true", help="instead: what a call does, step by step")
+    instead = explain.add_mutually_exclusive_group()
+    instead.add_argument("--why-not", metavar="RULE", help="instead: why this rule does not fire on it")
+    instead.add_argument("--stats", action="store_true", help="instead: how often each rule was tried and fired")
+    instead.add_argument("--plan", action="store_true", help="instead: what a call does, step by step")
     bisect = _command(commands, "bisect", run_bisect, "find the rule that makes the value of an op wrong")
     bisect.add_argument("--expect", type=Path, metavar="FILE.npy", help="what it should be (default: what it means)")
     bisect.add_argument("--inputs", type=Path, metavar="FILE.npz", help="arrays for placeholders, by their names")

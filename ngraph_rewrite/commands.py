@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -73,22 +74,31 @@ def run_fuzz(options: argparse.Namespace) -> int:
 
 def run_check(options: argparse.Namespace) -> int:
     """All checks of each rule; with ``--static`` what can be said without drawing, a line for each file."""
+    checking.check_options(options)
     if not options.static:
         return int(checking.main(options))
     read = dict(_all_read(options.files or sorted(data_folder("rules").glob("*.rules"))))
     good = (path for path, (_, mistake) in read.items() if mistake is None and path.suffix != ".kernel")
     unknown = checking.unknown_waivers(good) if options.files else {}
-    rows, mistakes = [], []
-    for path, (count, mistake) in read.items():
-        mistake = mistake or unknown.get(path)
-        rows.append((str(path), count, "wrong" if mistake else "ok"))
-        mistakes += [mistake] if mistake else []
+    found = [(str(path), count, mistake or unknown.get(path)) for path, (count, mistake) in read.items()]
+    mistakes = [mistake for _, _, mistake in found if mistake]
+    if options.json is not None:
+        checking.write(_as_json(found), options.json)
+    out = sys.stderr if options.json == Path("-") else sys.stdout  # the output is for programs then
     for mistake in mistakes:
-        print(mistake, end="\n\n")
-    print(columns(("file", "rules", "verdict"), rows))
-    files = "file is" if len(rows) == 1 else "files are"
-    print(f"{len(rows) - len(mistakes)} of {len(rows)} {files} right")
+        print(mistake, end="\n\n", file=out)
+    if out is sys.stdout:
+        rows = [(path, count, "wrong" if mistake else "ok") for path, count, mistake in found]
+        print(columns(("file", "rules", "verdict"), rows))
+        files = "file is" if len(rows) == 1 else "files are"
+        print(f"{len(rows) - len(mistakes)} of {len(rows)} {files} right")
     return 1 if mistakes else 0
+
+
+def _as_json(found: Sequence[tuple[str, str, str | None]]) -> str:
+    """What was read: whether all is right, and of each file how many rules it has and what is wrong with it."""
+    files = [{"file": path, "rules": count, "mistake": mistake} for path, count, mistake in found]
+    return json.dumps({"right": not any(mistake for _, _, mistake in found), "files": files}, indent=1)
 
 
 def _all_read(paths: list[Path]) -> Iterable[tuple[Path, tuple[str, str | None]]]:

@@ -188,6 +188,50 @@ def test_one_rule_can_be_checked_and_is_looked_for(tmp_path: Path, capsys: pytes
     assert "no rule is called nobody\n  `ngraph-rewrite rules` lists " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["e", "many.e"])
+def test_all_alternatives_of_a_rule_are_checked(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "many.rules"
+    path.write_text(
+        "simplify semi\nrule e for f in exp log: f(x) => f(x * 1)\nrule es: -x => x * -1\n", encoding="utf-8"
+    )
+    assert main(["check", "--check", "types", "--rule", name, str(path)]) == 0
+    assert verdict(capsys).startswith("2 of 2 rules are right")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ["--static", "--rule", "nope"],
+            "--rule says nothing beside --static: it reads whole files, and tries no rule",
+        ),
+        (["--static", "--mutate"], "--mutate says nothing beside --static"),
+        (["--static", "--check", "values"], "--check says nothing beside --static"),
+        (["--mutate", "--json", "found.json"], "--json says nothing beside --mutate: it makes all checks of broken"),
+        (["--mutate", "--seconds", "3"], "--seconds says nothing beside --mutate"),
+    ],
+)
+def test_what_says_nothing_beside_another_option_is_refused(
+    words: list[str], says: str, rule_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(rule_file), *words]) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_what_is_read_is_written_for_programs(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad, found = rule_file.with_name("bad.rules"), rule_file.with_name("found.json")
+    bad.write_text(UNBOUND, encoding="utf-8")
+    words = ["check", "--static", str(rule_file), str(bad), "--json"]
+    assert main([*words, str(found)]) == 1
+    assert verdict(capsys) == "1 of 2 files are right"
+    assert main([*words, "-"]) == 1
+    said = capsys.readouterr()
+    read = json.loads(said.out)
+    assert read == json.loads(found.read_text(encoding="utf-8")) and read["right"] is False
+    assert [one["mistake"] is None for one in read["files"]] == [True, False]
+    assert "`y` is not bound" in said.err
+
+
 def test_rules_of_one_name_in_two_files_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for folder, equation in (("a", "x - x => 0"), ("b", "absolute(absolute(x)) => absolute(x)")):
         (tmp_path / folder).mkdir()
@@ -269,6 +313,15 @@ def test_explain_says_what_it_cannot_find(
 ) -> None:
     assert main(["explain", place.format(model)]) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--stats", "--why-not", "semi.log_exp"], ["--plan", "--stats"]])
+def test_one_thing_is_asked_instead_of_the_derivation(
+    words: list[str], model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["explain", f"{model}:y", *words])
+    assert caught.value.code == 2 and "not allowed with argument" in capsys.readouterr().err
 
 
 # -- cache ------------------------------------------------------------------------------------------

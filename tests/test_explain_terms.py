@@ -442,6 +442,11 @@ def test_a_shell_asks_about_a_term_with_the_rules_of_its_file(shell: str, capsys
     assert capsys.readouterr().out.rstrip().splitlines()[-1] == "shell.next is disabled"
 
 
+def test_a_term_has_no_plan(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", shell, "--plan"]) == 1
+    assert "a term of a signature has no plan" in capsys.readouterr().err
+
+
 def test_a_shell_may_give_the_rules_in_a_file(shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "own.rules"
     path.write_text("signature explained_shell\n\nrule own: plus(s(x), y) => plus(x, s(y))\n", encoding="utf-8")

@@ -18,6 +18,7 @@ from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
+from ngraph_rewrite.rewriting.waivers import covers_name
 from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.testing.adjoints import check_adjoint
 from ngraph_rewrite.testing.confluence import confluence_of
@@ -179,7 +180,8 @@ def _shown(path: Path) -> str:
 
 
 def _called(rule: Rule, name: str) -> bool:
-    return rule.name == name or rule.name.startswith(f"{name}.") or rule.name.partition(".")[2] == name
+    """Whether a name is that of a rule, or of all its alternatives, with or without that of its file."""
+    return any(covers_name(name, own) for own in (rule.name, rule.name.partition(".")[2]))
 
 
 def findings(
