@@ -268,6 +268,12 @@ def test_a_target_that_executes_the_op_has_no_use_for_the_rule() -> None:
     assert found.verdict == "has no use for the target"
 
 
+def test_a_rule_that_fired_inside_says_so_where_it_does_not_match() -> None:
+    rules = parse_rules("simplify semi\nrule tanh: x + tanh(x) => x\n", "inside.rules", "inside")
+    text = str(ng.why_not("inside.tanh", ng.exp(X) + (X + ng.tanh(X)), rules=rules))
+    assert "expected semi.tanh, here stands strip(x)\nit fired once elsewhere, first on semi.add(strip(x)," in text
+
+
 def test_a_derive_rule_is_asked_as_a_derivative_asks() -> None:
     assert "fires: ng.deriv takes the adjoint from it" in str(ng.why_not("deriv.tanh", ng.tanh(X)))
     found = ng.why_not("deriv.tanh", ng.exp(X))

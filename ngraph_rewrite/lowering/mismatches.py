@@ -34,18 +34,20 @@ def mismatch(rule: Rule, attempt: Attempt, form: Form, table: ReplacementTable, 
     return Finding(MATCH, attempt.passed, lines)
 
 
-def unlike(rule: Rule, forms: Iterable[Form], table: ReplacementTable) -> list[str]:
-    """That no form is of the op at the root of a left side, what they are, and where else the rule fired."""
+def unlike(rule: Rule, forms: Iterable[Form]) -> list[str]:
+    """That no form is of the op at the root of a left side, and what they are."""
     wanted = " or ".join(dict.fromkeys(named_op(left.definition) for left in left_sides(rule)))
     terms = (form.term for form in forms if form.stage not in UNMATCHED)
     different = {text: None for term in islice(terms, MOST) for text in [shown(term)]}
     listed = [line for text in islice(different, MOST_LISTED) for line in wrapped("    ", text)]
-    lines = [f"does not match: no form of the op is {wanted}; its forms:", *listed]
+    return [f"does not match: no form of the op is {wanted}; its forms:", *listed]
+
+
+def elsewhere(rule: Rule, table: ReplacementTable) -> list[str]:
+    """Where else the rule fired, if it did."""
     steps = [s for s in table.redexes() if isinstance(s.why, Rule) and s.why.name == rule.name]
-    if not steps:
-        return lines
     times = "once" if len(steps) == 1 else f"{len(steps)} times"
-    return [*lines, *wrapped("", f"it fired {times} elsewhere, first on {shown(steps[0].before)}")]
+    return wrapped("", f"it fired {times} elsewhere, first on {shown(steps[0].before)}") if steps else []
 
 
 def _held_argument(pattern: Pattern, part: Pattern) -> str:

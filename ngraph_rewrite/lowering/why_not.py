@@ -27,7 +27,7 @@ from ngraph_rewrite.lowering.graph_attempts import GraphAttempt, beside
 from ngraph_rewrite.lowering.graph_rules import left_sides
 from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.left_out import left_out
-from ngraph_rewrite.lowering.mismatches import mismatch, unlike
+from ngraph_rewrite.lowering.mismatches import elsewhere, mismatch, unlike
 from ngraph_rewrite.lowering.normalising import is_of_signature
 from ngraph_rewrite.lowering.obstacles import Obstacles
 from ngraph_rewrite.lowering.passes import Lowering
@@ -41,6 +41,7 @@ from ngraph_rewrite.lowering.verdicts import (
     FIRED,
     GUARD,
     HAS_FIRED,
+    MATCH,
     MATCHES,
     REFUSED,
     Finding,
@@ -129,6 +130,8 @@ class _Asked:
         if step is not None:
             return Finding(FIRED, HAS_FIRED, [says, explained(self.replay.seen(step), self.replay)])
         found = self.nearest(rule, self.forms)
+        if found.verdict == MATCH:
+            found = found._replace(lines=[*found.lines, *elsewhere(rule, self.table)])
         lines = found.lines if self.all_forms else [*found.lines, f"(of the first {MOST_FORMS} terms on its way)"]
         left_out = self.left_out(rule)
         if left_out is not None:
@@ -214,7 +217,7 @@ class _Asked:
         """What comes of the rule on the form on which it came furthest, and of two such where it is tried."""
         tried = ((self.tried(rule, form), self.ways.takes_part(rule, form.stage)) for form in forms)
         found, _ = max(tried, key=lambda one: (one[0].reached, one[1]))
-        return found if found.reached else found._replace(lines=unlike(rule, self.forms, self.table))
+        return found if found.reached else found._replace(lines=unlike(rule, self.forms))
 
     def guarded(self, rule: Rule, form: Form, bindings: Mapping[str, Any], where: str) -> Finding:
         """The left side matches: the guard, the conditions, and what else stands in the way."""
