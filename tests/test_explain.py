@@ -268,6 +268,17 @@ def test_a_target_that_executes_the_op_has_no_use_for_the_rule() -> None:
     assert found.verdict == "has no use for the target"
 
 
+@pytest.mark.parametrize(
+    ("term", "part"),
+    [(ng.exp(ng.log(X)), "square(x)"), (ng.absolute(X), "absolute(x)"), (ng.sin(X) + X, "cos(x)")],
+)
+def test_of_alternatives_of_the_whole_left_side_the_part_that_fails_is_marked(term: ng.Op, part: str) -> None:
+    equation = "either(exp(square(x)), absolute(absolute(x)), cos(x) + x) => x"
+    rules = parse_rules(f"simplify semi\nrule one: {equation}\n", "choices.rules", "choices")
+    shown, carets = str(ng.why_not("choices.one", term, rules=rules)).splitlines()[2:4]
+    assert shown[carets.index("^") : carets.rindex("^") + 1] == part
+
+
 def test_a_rule_that_fired_inside_says_so_where_it_does_not_match() -> None:
     rules = parse_rules("simplify semi\nrule tanh: x + tanh(x) => x\n", "inside.rules", "inside")
     text = str(ng.why_not("inside.tanh", ng.exp(X) + (X + ng.tanh(X)), rules=rules))

@@ -13,6 +13,7 @@ from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.expression import Expression, conjoined
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.rule_errors import beginning_of
 from ngraph_rewrite.terms.declaring import told
 from ngraph_rewrite.terms.op import Op
 
@@ -39,7 +40,7 @@ def drawn(rule: Rule, part: Pattern, says: str) -> list[str]:
 def _place(rule: Rule, part: Pattern) -> tuple[int, int] | None:
     """The line and the column of a part in the text of its rule, from 0."""
     several = rule.graph and rule.left.definition.name == "core.make_tuple"  # the text begins with the first of them
-    begins = rule.left.args[0].span if several else rule.left.span
+    begins = rule.left.args[0].span if several else beginning_of(rule)
     row = part.span.line - begins.line
     column = part.span.column - (begins.column if row == 0 else 1)
     return (row, column) if row >= 0 and column >= 0 else None

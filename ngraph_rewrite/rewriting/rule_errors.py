@@ -6,10 +6,12 @@ Rules keep no places of their parts, as few are ever asked for. For a message th
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
+from ngraph_rewrite.rewriting.choices import EITHER, MAYBE
 from ngraph_rewrite.rewriting.expression import Span
 from ngraph_rewrite.rewriting.file_text import rule_text
 from ngraph_rewrite.rewriting.frame import read_frame
@@ -18,6 +20,8 @@ from ngraph_rewrite.rewriting.rule import Rule
 
 # The parts of a rule that a message may be about.
 LEFT, RIGHT, GUARD = "left", "right", "guard"
+# A left side of which the whole has alternatives.
+CHOICE = re.compile(rf"(?:{EITHER}|{MAYBE})\b")
 
 
 class Place(NamedTuple):
@@ -58,14 +62,28 @@ def error_at(rule: Rule, span: Span, what: str, do: str | None = None) -> RuleFi
 
 def place_of(rule: Rule, part: str = LEFT) -> Place:
     """Where a part of a rule stands in its file. A guard that is written in the left side stands there."""
+    frame = _frame_of(rule)
+    if frame is None:  # there is no file, or it was changed, or the rule
+        return Place(rule.place, tuple(rule.text.splitlines()))
+    span, note = _span(frame, part), rule.text.removeprefix(_equation(frame)).strip()
+    text = frame.left.text
+    return Place(text.at(span), (*text.pointed(span), *([note] if note else [])))
+
+
+def beginning_of(rule: Rule) -> Span:
+    """Where the text of a rule begins in its file: before the left side, if that is one of several alternatives."""
+    frame = _frame_of(rule) if CHOICE.match(rule.text) else None
+    return rule.left.span if frame is None else frame.left.span
+
+
+def _frame_of(rule: Rule) -> RuleFrame | None:
     file = _file(rule)
-    for frame in () if file is None else file.rules:
-        equation = f"{frame.left} => {frame.right}" if frame.span.line == rule.line else None
-        if equation is not None and rule.text.startswith(equation):
-            span, note = _span(frame, part), rule.text.removeprefix(equation).strip()
-            text = frame.left.text
-            return Place(text.at(span), (*text.pointed(span), *([note] if note else [])))
-    return Place(rule.place, tuple(rule.text.splitlines()))  # there is no file, or it was changed, or the rule
+    found = (f for f in (() if file is None else file.rules) if f.span.line == rule.line)
+    return next((f for f in found if rule.text.startswith(_equation(f))), None)
+
+
+def _equation(frame: RuleFrame) -> str:
+    return f"{frame.left} => {frame.right}"
 
 
 def _file(rule: Rule) -> FileFrame | None:
