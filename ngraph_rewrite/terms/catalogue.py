@@ -165,13 +165,18 @@ def place_family(name: str, *, above: str) -> None:
         above: ``semi``, ``simple``, ``numpy`` or ``axes``.
 
     Raises:
-        AttributeValueError: for the name of a family that ships, or one that is placed elsewhere already.
+        AttributeValueError: for what is no name, that of a family that ships, one that is placed elsewhere already, or
+            another family below.
 
     >>> place_family("example_family", above="axes")
     >>> kin("example_family"), kin("semi"), kin("example_target")
     ('axes', 'semi', 'example_target')
     """
-    if above not in STANDARD or not _is_word(str(name)) or name in ("core", *STANDARD):
+    if not isinstance(name, str) or not _is_word(name):
+        raise AttributeValueError(f"an op family cannot be called {name!r}", do="give it the name of a Python variable")
+    if name in ("core", *STANDARD):
+        raise AttributeValueError(f"the family {name!r} ships, and stands where it does", do="choose a new name")
+    if above not in STANDARD:
         raise AttributeValueError(f"the family {name!r} cannot stand above {above!r}", do=f"above={STANDARD}")
     if _ABOVE.setdefault(name, above) != above:
         raise AttributeValueError(f"the family {name!r} stands above {_ABOVE[name]!r}", do="choose a new name")

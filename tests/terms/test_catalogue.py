@@ -429,3 +429,17 @@ def test_a_meaning_gives_an_array_of_the_type_of_its_term(meaning: Callable[...,
     said = rf"the meaning of mine.meant gives {re.escape(gives)} for mine.meant\(x\) of type float32\[H:3\]\n  at .*"
     with pytest.raises(ArgumentError, match=said):
         evaluate([make_op("mine.meant", x)], {x: np.ones(3, np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("name", "above", "says"),
+    [
+        ("my fam", "semi", "an op family cannot be called 'my fam'"),
+        (3, "semi", "an op family cannot be called 3"),
+        ("numpy", "semi", "the family 'numpy' ships, and stands where it does"),
+        ("my_family", "core", "the family 'my_family' cannot stand above 'core'"),
+    ],
+)
+def test_a_family_that_cannot_be_placed_says_what_is_wrong(name: Any, above: str, says: str) -> None:
+    with pytest.raises(AttributeValueError, match=re.escape(says)):
+        catalogue.place_family(name, above=above)
