@@ -60,6 +60,11 @@ def plugin_names(kind: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(e.name for e in _entry_points(kind)))
 
 
+def packages_with(kind: str, name: str) -> tuple[str, ...]:
+    """The packages that have an entry point of this name in a group; nothing of theirs is imported."""
+    return tuple(_package(e) for e in _entry_points(kind) if e.name == name)
+
+
 @cache
 def plugins(kind: str) -> tuple[Plugin, ...]:
     """The entry points of a group, loaded.
@@ -111,7 +116,13 @@ def plugin_files(kind: str, suffix: str) -> tuple[DataFile, ...]:
 
 def broken(plugin: Plugin, kind: str, what: str) -> ExtensionError:
     """The error for an entry point that is not what its group asks for."""
-    return _error(plugin.package, f"its entry point {plugin.name!r} of ngraph_rewrite.{kind} {what}")
+    return unusable(plugin.package, f"its entry point {plugin.name!r} of ngraph_rewrite.{kind} {what}")
+
+
+def unusable(package: str, what: str) -> ExtensionError:
+    """The error for a package of which something is wrong."""
+    do = f"mend or uninstall it, or leave it out with {_WITHOUT}={package}"
+    return ExtensionError(f"the package {package} cannot be used: {what}", do=do)
 
 
 def _entry_points(kind: str) -> list[metadata.EntryPoint]:
@@ -169,12 +180,7 @@ def _loaded(entry: metadata.EntryPoint) -> Plugin:
         return Plugin(entry.name, _package(entry), entry.load())
     except Exception as error:
         what = f"its entry point {entry.name!r} ({entry.value}) of {entry.group} does not load: "
-        raise _error(_package(entry), f"{what}{type(error).__name__}: {error}") from error
-
-
-def _error(package: str, what: str) -> ExtensionError:
-    do = f"mend or uninstall it, or leave it out with {_WITHOUT}={package}"
-    return ExtensionError(f"the package {package} cannot be used: {what}", do=do)
+        raise unusable(_package(entry), f"{what}{type(error).__name__}: {error}") from error
 
 
 def _files(plugin: Plugin, kind: str, suffix: str) -> Iterator[DataFile]:

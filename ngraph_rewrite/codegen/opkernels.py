@@ -29,7 +29,7 @@ from ngraph_rewrite.codegen.source import Source, imports, named
 from ngraph_rewrite.codegen.template import KernelTemplate, read_template
 from ngraph_rewrite.errors import KernelError, RuleFileError
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.plugins import load_plugin_ops, plugin_files
+from ngraph_rewrite.plugins import DataFile, load_plugin_ops, plugin_files, unusable
 from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.pattern import Var
@@ -250,15 +250,23 @@ def add_kernel(source: str | os.PathLike[str]) -> None:
 def _of_packages() -> Mapping[str, OpKernel]:
     load_plugin_ops()
     files = plugin_files("kernels", ".kernel")
-    kernels = [read_kernel(kernel_text(f.path), f.shown) for f in files]
+    kernels = map(_of_package, files)
     return MappingProxyType({f"{f.package}/{k.template.name}": k for f, k in zip(files, kernels, strict=True)})
+
+
+def _of_package(file: DataFile) -> OpKernel:
+    """The kernel in a file of a package."""
+    try:
+        return read_kernel(kernel_text(file.path), file.shown)
+    except (KernelError, RuleFileError) as error:
+        raise unusable(file.package, str(error)) from error
 
 
 def kernels_of(definition: OpDef) -> tuple[OpKernel, ...]:
     """The kernels of an op, those added here first.
 
     Raises:
-        ExtensionError, KernelError, RuleFileError: if a package's kernels cannot be used.
+        ExtensionError: if a package's kernels cannot be used.
     """
     every = (*_ADDED.values(), *_of_packages().values())
     return tuple(k for k in every if k.definition is definition)

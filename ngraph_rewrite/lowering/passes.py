@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.data import data_folder
-from ngraph_rewrite.errors import ArgumentError, ExtensionError, UnloweredOpError
+from ngraph_rewrite.errors import ArgumentError, ExtensionError, RuleFileError, UnloweredOpError
 from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.counting import counted
@@ -27,7 +27,7 @@ from ngraph_rewrite.lowering.reduction import NOTHING_LEFT, Left
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
 from ngraph_rewrite.lowering.shipped import shipped
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
-from ngraph_rewrite.plugins import DataFile, load_plugin_ops, plugin_files
+from ngraph_rewrite.plugins import DataFile, load_plugin_ops, plugin_files, unusable
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.pattern import App, Build, subtemplates
 from ngraph_rewrite.rewriting.remembered import check_once, chosen
@@ -60,16 +60,27 @@ def library() -> RuleSet:
     """Every rule there is, checked: those of installed packages first, then those that ship, file by file.
 
     Raises:
-        ExtensionError, RuleFileError: for a package whose rules cannot be used.
+        ExtensionError: for a package whose rules cannot be used.
     """
     load_plugin_ops()
     own = sorted(data_folder("rules").glob("*.rules"))
-    joined = RuleSet()
-    for file in _rule_files(own):
-        joined = joined + checks.checked_rules(file.path, file.shown)
+    files = list(_rule_files(own))
+    joined = sum(map(_of_package, files), RuleSet())
     every = joined + shipped(own)
-    check_together(joined, every)
+    try:
+        check_together(joined, every)
+    except RuleFileError as error:
+        package = next((f.package for f in files if f.shown in str(error)), None)
+        raise error if package is None else unusable(package, str(error)) from error
     return every
+
+
+def _of_package(file: DataFile) -> RuleSet:
+    """The rules in a file of a package."""
+    try:
+        return checks.checked_rules(file.path, file.shown)
+    except RuleFileError as error:
+        raise unusable(file.package, str(error)) from error
 
 
 def check_together(own: RuleSet, every: RuleSet) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lazy import lazy_module
-from ngraph_rewrite.plugins import broken, load_plugin_ops, plugin_names, plugins
+from ngraph_rewrite.plugins import broken, load_plugin_ops, packages_with, plugin_names, plugins, unusable
 from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.info import user_line
 
@@ -43,6 +43,7 @@ def find_target(name: str) -> Target:
     if not isinstance(name, str) or name not in transformer_choices():
         raise ArgumentError(f"no target is called {name!r}", where=user_line(), do=f"one of {transformer_choices()}")
     if name in _SHIPPED:
+        _check_not_taken(name)
         return {"cpu": lambda: cpu.CPU, "cuda": lambda: cuda.CUDA}.get(name, lambda: reference.REFERENCE)()
     return _of_packages(name)
 
@@ -62,6 +63,14 @@ def as_target(target: Any) -> Target:
         do = f"one of {transformer_choices()}, or an ng.Target"
         raise ArgumentError(f"{target!r} is no target", where=user_line(), do=do)
     return find_target(target)
+
+
+def _check_not_taken(name: str) -> None:
+    """Whether no package has a target of a name that ships: one of the two would never be used."""
+    for package in packages_with("targets", name):
+        raise unusable(
+            package, f"its entry point {name!r} of ngraph_rewrite.targets has the name of a target that ships"
+        )
 
 
 def _of_packages(name: str) -> Target:
