@@ -114,6 +114,7 @@ def test_saturation_does_without_a_rule_and_says_so() -> None:
         found = ng.saturate(term, FACTOR, both_ways="factor")
     assert found.roots[0].same_as(term)
     assert [(rule.name, why) for rule, why in found.left_out] == [("factor.factor", "factor is disabled")]
+    assert repr(found.left_out) == f"({FACTOR.rules[0]}: factor is disabled,)"
 
 
 # -- names --------------------------------------------------------------------------------------------------

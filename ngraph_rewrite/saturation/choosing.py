@@ -31,6 +31,16 @@ from ngraph_rewrite.terms.written import describe
 Allowed = Callable[[OpDef], bool]
 
 
+class LeftOut(NamedTuple):
+    """A rule that took no part, and why."""
+
+    rule: Rule
+    why: str
+
+    def __repr__(self) -> str:
+        return f"{self.rule}: {self.why}"
+
+
 class Plan(NamedTuple):
     """What to explore, and what to choose by.
 
@@ -39,7 +49,7 @@ class Plan(NamedTuple):
     """
 
     directions: tuple[Direction, ...]
-    left_out: tuple[tuple[Rule, str], ...]
+    left_out: tuple[LeftOut, ...]
     cost: Cost
     bounds: Bounds
     effort: int

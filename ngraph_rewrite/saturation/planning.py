@@ -15,7 +15,7 @@ from ngraph_rewrite.rewriting.given import given_classes, given_names
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.waivers import covers_name
-from ngraph_rewrite.saturation.choosing import Plan
+from ngraph_rewrite.saturation.choosing import LeftOut, Plan
 from ngraph_rewrite.saturation.cost import Cost
 from ngraph_rewrite.saturation.directions import Direction, backwards, forwards
 from ngraph_rewrite.saturation.exploring import Bounds
@@ -45,12 +45,12 @@ def planned(
         raise ArgumentError(f"no rule is called {', '.join(missing)}", where=user_line(), do="see `rules`")
     base = target.base
     useful = set(map(id, every if base is None else usable(every, base)))
-    directions, left_out = list[Direction](), list[tuple[Rule, str]]()
+    directions, left_out = list[Direction](), list[LeftOut]()
     disabled = {id(rule): name for rule in every for name in off if covers_name(name, rule.name)}
     for rule in every:
         there = _forwards(rule, chosen, id(rule) in useful, disabled.get(id(rule)))
         if isinstance(there, str):
-            left_out.append((rule, there))
+            left_out.append(LeftOut(rule, there))
         else:
             directions.append(there)
     for rule in every:

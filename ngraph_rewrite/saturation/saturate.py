@@ -12,8 +12,7 @@ from ngraph_rewrite.lowering.derivation import check_term, derivation
 from ngraph_rewrite.lowering.driver import adopt
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES
 from ngraph_rewrite.lowering.table import ReplacementTable
-from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.saturation.choosing import Evidence, Outcome, Plan, choose
+from ngraph_rewrite.saturation.choosing import Evidence, LeftOut, Outcome, Plan, choose
 from ngraph_rewrite.saturation.cost import Cost, launches_and_bytes
 from ngraph_rewrite.saturation.exploring import Bounds
 from ngraph_rewrite.saturation.planning import EFFORT, Rules, planned
@@ -50,7 +49,7 @@ class Saturated:
     nodes: int
     classes: int
     stopped: str
-    left_out: tuple[tuple[Rule, str], ...] = field(repr=False)
+    left_out: tuple[LeftOut, ...] = field(repr=False)
     evidence: Evidence = field(repr=False)
 
     def explain(self, op: Op) -> str:
