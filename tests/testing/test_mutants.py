@@ -303,6 +303,20 @@ waive mutation of r: nobody makes any here
     assert "1 waived in their files, 0 left" in str(report)
 
 
+def test_a_guard_that_is_not_needed_is_said_to_be_none(cache: Cache) -> None:
+    """No check can refuse what is right, and no proof shows that it is."""
+    rule = rule_of("maximum(tanh(x), tanh(y))  =>  tanh(maximum(x, y))\n    if x.rank >= 1")
+    report = Report(mutation_findings(rule, context_of(rule, cache), [made(rule, "guard dropped")]))
+    assert not report.survivors and report.score == 1.0
+    assert "guard dropped: right on " in str(report) and " terms that the guard keeps out: is it needed?" in str(report)
+    assert "1 right without a guard that may not be needed" in str(report)
+
+
+def test_a_guard_that_is_needed_is_found_to_be(cache: Cache) -> None:
+    rule = rule_of("maximum(tanh(x), tanh(y))  =>  tanh(minimum(x, y))\n    if x is y")
+    assert Judge(rule, context_of(rule, cache)).right_beyond(made(rule, "guard dropped").rule) == 0
+
+
 def test_a_waiver_hides_nothing_that_is_refused_or_right() -> None:
     refused = MutantVerdict("my.r", "my.rules:3", "w", "t", refused="values", waived="because")
     right = MutantVerdict("my.r", "my.rules:3", "w", "t", says="proved: x", equivalent=True, waived="because")

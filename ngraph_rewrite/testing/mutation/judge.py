@@ -6,9 +6,10 @@ Instances of the right rule serve all that is made of it: a rule that was broken
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting.checks import check_types_on
@@ -17,6 +18,7 @@ from ngraph_rewrite.rewriting.instances import TRIES, Instance, matches
 from ngraph_rewrite.rewriting.order import why_not_down
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
+from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.testing.adjoints import check_adjoint
 from ngraph_rewrite.testing.findings import FAILED, NONE, PASSED, Context, Effort, Finding, finding
 from ngraph_rewrite.testing.guards import check_guard
@@ -37,6 +39,9 @@ LONG_ONES, WIDE_ONES, FEW_ONES = 30, 150, 100
 PROOF_SECONDS = 0.3
 # What is about to be called right is tried on more examples than a check takes, and on others.
 AT_LENGTH = Effort(200, 1.5)
+
+# So many instances are drawn to see whether a rule is right where its guard keeps it out.
+BEYOND = 400
 
 Check = Callable[[Rule, Context], Finding]
 
@@ -95,6 +100,15 @@ class Judge:
             found = check_guard(rule, replace(self.context, effort=replace(self._at_length, seconds=1.0), _matchers={}))
         return found if found.status == FAILED else None
 
+    def right_beyond(self, rule: Rule) -> int:
+        """On how many drawn terms that the right rule does not take another one is right; 0 if it is wrong on one."""
+        effort = replace(self._at_length, examples=BEYOND)
+        context = replace(self.context, effort=effort, _matchers={})
+        steps = context.matcher(self.rule).steps
+        beyond = (e for e in drawn_examples(rule, effort) if not _fires(steps, e))
+        search = search_values(rule, context, beyond)
+        return 0 if search.found is not None else search.compared
+
     def proof(self, rule: Rule) -> Finding:
         """What the check proof finds."""
         effort = replace(self.context.effort, seconds=PROOF_SECONDS)
@@ -146,6 +160,13 @@ class Judge:
     def _alike(self, rule: Rule) -> bool:
         """Whether it fires on the same terms as the right rule."""
         return _reach(rule) == _reach(self.rule)
+
+
+def _fires(steps: Mapping[OpDef, Callable[..., Any]], example: Example) -> bool:
+    """Whether a rule takes the term of an example."""
+    found = example.instance
+    step = steps.get(found.term.definition)
+    return step is not None and step(found.term, example.bank.make, found.target) is not None
 
 
 def _reach(rule: Rule) -> tuple[object, ...]:

@@ -29,6 +29,11 @@ class Report:
         return [v for v in self.verdicts if v.refused is None and not v.equivalent and v.waived is not None]
 
     @property
+    def unneeded(self) -> list[MutantVerdict]:
+        """Those that no check refuses, and of which it is the guard of the rule that says too much."""
+        return [v for v in self.verdicts if v.unneeded]
+
+    @property
     def refused(self) -> Counter[str]:
         """How many each check refuses."""
         return Counter(v.refused for v in self.verdicts if v.refused is not None)
@@ -40,8 +45,8 @@ class Report:
 
     @property
     def score(self) -> float:
-        """The share refused of those that are neither shown to be right nor waived: 1.0 if there is none."""
-        wrong = len(self.verdicts) - self.equivalent - len(self.waived)
+        """The share refused of those that are neither right, as far as is known, nor waived: 1.0 if there is none."""
+        wrong = len(self.verdicts) - self.equivalent - len(self.waived) - len(self.unneeded)
         return 1.0 if not wrong else self.refused.total() / wrong
 
     def __str__(self) -> str:
@@ -53,11 +58,16 @@ class Report:
             yield from (f"    {line}" for line in v.text.splitlines())
         for v in self.waived:
             yield f"{v.place}: rule {v.rule}, {v.what}: waived in its file: {v.waived}"
+        for v in self.unneeded:
+            says = f"right on {v.unneeded} terms that the guard keeps out: is it needed?"
+            yield f"{v.place}: rule {v.rule}, {v.what}: {says}"
         by = ", ".join(f"{check} {self.refused[check]}" for check in CHECKS if self.refused[check])
         late = sum(v.at_length for v in self.verdicts)
         yield f"{len(self.verdicts)} broken rules: {self.refused.total()} refused ({by};"
         yield f"{late} of them only on more examples than a check draws),"
         yield f"{self.equivalent} as right as the rule ({', '.join(self._reasons())}),"
+        if self.unneeded:
+            yield f"{len(self.unneeded)} right without a guard that may not be needed,"
         yield f"{len(self.waived)} waived in their files, {len(self.survivors)} left"
         yield f"mutation score {_percent(self.score)}"
 

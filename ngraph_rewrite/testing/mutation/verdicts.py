@@ -12,6 +12,9 @@ from ngraph_rewrite.testing.mutation.equivalence import Instances, right_at_ever
 from ngraph_rewrite.testing.mutation.judge import Judge
 from ngraph_rewrite.testing.mutation.mutants import Mutant, mutants
 
+# A guard is said to be unneeded if the rule is right on at least so many terms that it keeps out.
+ENOUGH_BEYOND = 20
+
 
 @dataclass(frozen=True)
 class MutantVerdict:
@@ -27,6 +30,8 @@ class MutantVerdict:
         at_length: Whether it took more examples than the check has to refuse it.
         equivalent: Whether it was shown to be as right as the rule.
         waived: Why the rule's file says that such mistakes need not be found, if it says so.
+        unneeded: Where only the guard is another one, on how many terms that the rule's own keeps out it is right, if
+            it is wrong on none of them: the guard may say too much.
     """
 
     rule: str
@@ -38,6 +43,7 @@ class MutantVerdict:
     at_length: bool = False
     equivalent: bool = False
     waived: str | None = None
+    unneeded: int = 0
 
     @property
     def way(self) -> str:
@@ -48,7 +54,7 @@ class MutantVerdict:
     @property
     def survives(self) -> bool:
         """Whether it is not known to be right, no check refuses it, and nothing was said about it."""
-        return self.refused is None and not self.equivalent and self.waived is None
+        return self.refused is None and not self.equivalent and self.waived is None and not self.unneeded
 
 
 def mutation_findings(rule: Rule, context: Context, chosen: Iterable[Mutant] | None = None) -> list[MutantVerdict]:
@@ -82,7 +88,19 @@ def _verdict(mutant: Mutant, judge: Judge, instances: Instances) -> MutantVerdic
     if wrong is not None:
         return replace(said, refused=wrong.check, says=wrong.says, at_length=True)
     right = f"proved: {found.says}" if found.status == PASSED else _right(rule, judge, instances, alike)
-    return replace(said, equivalent=bool(right), says=right or found.says, waived=_waived(mutant))
+    waiver = _waived(mutant)
+    unneeded = _unneeded(mutant, judge) if not right and waiver is None else 0
+    return replace(said, equivalent=bool(right), says=right or found.says, waived=waiver, unneeded=unneeded)
+
+
+def _unneeded(mutant: Mutant, judge: Judge) -> int:
+    """On how many terms that the guard of a rule keeps out a mutant is right that has another guard; 0 if on few."""
+    rule, original = mutant.rule, mutant.original
+    own, its = ((r.left, r.right, r.clauses, r.grade) for r in (original, rule))
+    if own != its or rule.guard == original.guard or rule.kind == "derive":
+        return 0
+    count = judge.right_beyond(rule)
+    return count if count >= ENOUGH_BEYOND else 0
 
 
 def _waived(mutant: Mutant) -> str | None:
