@@ -14,62 +14,105 @@ from dataclasses import replace
 from itertools import combinations
 
 from ngraph_rewrite.rewriting.conditional import normalised
-from ngraph_rewrite.rewriting.equation import Equation
+from ngraph_rewrite.rewriting.diophantine import Limit
+from ngraph_rewrite.rewriting.equation import Asked, Equation
 from ngraph_rewrite.rewriting.flattening import flattened, nest
 from ngraph_rewrite.rewriting.nests import is_flat
-from ngraph_rewrite.rewriting.pattern import App, Build, Computed, SeqVar, Spread, Template, Var, subtemplates
+from ngraph_rewrite.rewriting.overlaps import renamed
+from ngraph_rewrite.rewriting.pattern import App, Build, Computed, Pattern, SeqVar, Spread, Template, Var, subtemplates
 from ngraph_rewrite.rewriting.rule import Let, Rule
+from ngraph_rewrite.rewriting.search import matches
+from ngraph_rewrite.rewriting.unification import unifiers
+from ngraph_rewrite.rewriting.unifier import Unifier, resolved
 from ngraph_rewrite.rewriting.variable_sorts import Sorted, sorted_variables
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 
+# The number of the first name that is made here: others are made from 0, and from 1000 on.
+MADE = 2000
 # The operands before a part of a nest, those in it, and those after it.
 Part = tuple[tuple[Op, ...], tuple[Op, ...], tuple[Op, ...]]
+# What nests become operands, by their operations; None stands for any nest.
+Nests = Mapping[OpDef, list[App | None]]
 
 
-def nested_in_steps(rules: Iterable[Rule], nests: Iterable[OpDef]) -> set[OpDef]:
-    """The operations of whose nests one may become an operand of another one by a step of these rules.
+def nests_put_into_others(rules: Iterable[Rule]) -> Nests:
+    """The nests that become operands of nests of the same operation by a step of these rules."""
+    rules = list(rules)
+    flat = dict.fromkeys(r.left.definition for r in rules if is_flat(r.left.definition))
+    found = {of: list(dict.fromkeys(one for rule in rules for one in _of_rule(rule, of))) for of in flat}
+    return {of: some for of, some in found.items() if some}
 
-    Args:
-        nests: The associative operations to look at.
-    """
-    return {of for rule in rules for of in nests if _nests_one(rule, of)}
 
-
-def _nests_one(rule: Rule, of: OpDef) -> bool:
-    kinds = sorted_variables(flattened(rule.left))
-    right = rule.right[0]
+def _of_rule(rule: Rule, of: OpDef) -> Iterator[App | None]:
+    kinds, right = sorted_variables(flattened(rule.left)), rule.right[0]
     lets = [c.template for c in rule.clauses if isinstance(c, Let)]
     templates = [t for t in (right, *lets, *(s for c in rule.conditions for s in normalised(c))) if t is not None]
-    inside = (p for t in templates for p in subtemplates(t) if isinstance(p, Build) and p.definition is of)
-    if any(_may_be(arg, of, kinds) for part in inside for arg in part.args):
-        return True
-    return right is not None and rule.left.definition is not of and _may_be(right, of, kinds)
+    built = (p for t in templates for p in subtemplates(t) if isinstance(p, Build) and p.definition is of)
+    put = [arg for part in built for arg in part.args]
+    if right is not None and rule.left.definition is not of:
+        put.append(right)
+    for template in put:
+        yield from _as_nest(template, of, kinds)
 
 
-def _may_be(template: Template, of: OpDef, kinds: Mapping[str, Sorted]) -> bool:
-    """Whether a template may be a nest that is not in normal form: what clauses and conditions bind is."""
+def _as_nest(template: Template, of: OpDef, kinds: Mapping[str, Sorted]) -> Iterator[App | None]:
+    """What nest a template may be that is not in normal form: what clauses and conditions bind is."""
     while isinstance(template, Spread):
         template = template.template
-    if isinstance(template, Build):
-        return template.definition is of
+    if isinstance(template, Build) and template.definition is of:
+        found = _pattern(template, of, kinds)
+        yield flattened(found) if isinstance(found, App) else None  # type: ignore[misc]
+    elif isinstance(template, Computed) or (isinstance(template, Var) and _may_be(template, of, kinds)):
+        yield None
+
+
+def _may_be(var: Var, of: OpDef, kinds: Mapping[str, Sorted]) -> bool:
+    return var.name in kinds and kinds[var.name].admits(of)
+
+
+def _pattern(template: Template, of: OpDef, kinds: Mapping[str, Sorted]) -> Pattern | None:
+    """A template as a pattern, attributes aside; None if it says more than that."""
     if isinstance(template, Var):
-        return template.name in kinds and kinds[template.name].admits(of)
-    return isinstance(template, Computed)
-
-
-def lifted(equation: Equation) -> Equation | None:
-    """The equation for an inner nest, with what else stands in the outer one; None if it is so already.
-
-    A rule that takes all operands of a nest finds others beside them once that nest is put into another one.
-    """
-    of, right = equation.left.definition, equation.right
-    if not is_flat(of) or equation.beside or right is None:
+        return SeqVar(template.name) if _may_be(template, of, kinds) or template.name not in kinds else template
+    if isinstance(template, Spread):
+        return SeqVar(template.template.name) if isinstance(template.template, Var) else None
+    if not isinstance(template, Build):
         return None
+    inside = [_pattern(arg, template.definition, kinds) for arg in template.args]
+    args = tuple([arg for arg in inside if arg is not None])
+    return App(template.definition, args) if len(args) == len(inside) else None
+
+
+def lifted(equation: Equation, inner: App | None, limit: Limit) -> Iterator[Equation]:
+    """The equation where it takes an inner nest, with what else stands in the outer one.
+
+    Args:
+        inner: What the inner nest is; None if it may be any.
+        limit: How many steps unification may take.
+    """
+    if equation.right is None or (inner is None and equation.beside):  # then it is so already
+        return
+    if inner is None:
+        yield _among_others(equation, equation.left, equation.right, equation.conditions)
+        return
+    made = renamed(inner)
+    start = Unifier({}, {}, kinds=sorted_variables(equation.left, made), count=MADE)
+    for unifier in unifiers(equation.left, made, start, limit):
+        left, right = (resolved(side, unifier) for side in (equation.left, equation.right))
+        asked = tuple(
+            [Asked(resolved(c.left, unifier), resolved(c.right, unifier), c.equal) for c in equation.conditions]
+        )
+        if isinstance(left, App) and left.definition is equation.left.definition:
+            yield _among_others(equation, left, right, asked)
+
+
+def _among_others(equation: Equation, left: App, right: Pattern, asked: tuple[Asked, ...]) -> Equation:
+    of = left.definition
     before, after = [] if of.commutative else [SeqVar("beside~")], [SeqVar("beside~~")]
-    left = flattened(App(of, (*before, *equation.left.args, *after)))
-    assert isinstance(left, App)
-    return replace(equation, left=left, right=nest(of, (*before, right, *after)))
+    whole = flattened(App(of, (*before, *left.args, *after)))
+    assert isinstance(whole, App)
+    return replace(equation, left=whole, right=nest(of, (*before, right, *after)), conditions=asked)
 
 
 def parts(term: Op) -> Iterator[Part]:
@@ -82,3 +125,9 @@ def parts(term: Op) -> Iterator[Part]:
         else:
             for at in range(len(args) - count + 1):
                 yield args[:at], args[at : at + count], args[at + count :]
+
+
+def is_put_into_others(term: Op, nests: Nests) -> bool:
+    """Whether a nest is one of those that become operands."""
+    found = nests.get(term.definition, ())
+    return any(p is None or next(matches(p, term, {}), None) is not None for p in found)

@@ -8,7 +8,7 @@ or what stands for variables: then drawn terms say whether steps at two places l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import islice
 
@@ -23,11 +23,10 @@ from ngraph_rewrite.rewriting.pattern import App, Pattern, SeqVar, Var, subpatte
 from ngraph_rewrite.rewriting.precedence import Conflict, find_order
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import written
 from ngraph_rewrite.testing.findings import FAILED, OPEN, PASSED, Context, Finding, finding
-from ngraph_rewrite.testing.inner_nests import lifted, nested_in_steps
+from ngraph_rewrite.testing.inner_nests import Nests, lifted, nests_put_into_others
 from ngraph_rewrite.testing.signature_system import STEPS, SignatureSystem
 
 KIND = "rewrite"
@@ -67,9 +66,9 @@ class Signature:
         return all(e.beside for e in self.equations if is_flat(e.left.definition))
 
     @cached_property
-    def nested(self) -> set[OpDef]:
-        """The operations of whose nests a rule may put one into another."""
-        return nested_in_steps(self.rules, {d for e in self.equations if is_flat(d := e.left.definition)})
+    def nested(self) -> Nests:
+        """The nests that rules put into others of the same operation."""
+        return nests_put_into_others(self.rules)
 
     @cached_property
     def decides(self) -> bool:
@@ -91,17 +90,30 @@ class Signature:
         own = self.equations[place]
         for other in self.equations[place:]:
             yield from critical_pairs(own, other, self.closed, limit)
-            yield from self._of_inner_nests(own, other, limit)
             if other is not own:
                 yield from (p for p in critical_pairs(other, own, self.closed, limit) if not p.at_root)
-                yield from self._of_inner_nests(other, own, limit)
 
-    def _of_inner_nests(self, outer: Equation, inner: Equation, limit: Limit) -> Iterator[CriticalPair]:
-        """The pairs in which one rule takes a nest, and another one all of a nest that is put into it."""
-        if outer.left.definition is inner.left.definition and inner.left.definition in self.nested:
-            inner_ = lifted(inner)
-            if inner_ is not None:
-                yield from (p for p in critical_pairs(outer, inner_, self.closed, limit) if p.at_root)
+    def of_inner_nests(self, rule: Rule, left: Iterable[CriticalPair], limit: Limit) -> Iterator[CriticalPair]:
+        """The pairs in which one rule takes a nest, and another one all of a nest that was put into it.
+
+        Where both take some operands among others, these are pairs that there are already, and join if those do.
+
+        Args:
+            left: The pairs that are there and do not join.
+        """
+        place = self.place(rule)
+        own = self.equations[place]
+        apart = {(id(p.outer.rule), id(p.inner.rule)) for p in left if p.at_root}
+        for other in self.equations[place:]:
+            for outer, inner in dict.fromkeys([(own, other), (other, own)]):
+                joined = inner.beside and not apart & {
+                    (id(outer.rule), id(inner.rule)),
+                    (id(inner.rule), id(outer.rule)),
+                }
+                if outer.left.definition is inner.left.definition and not joined:
+                    for nest in self.nested.get(inner.left.definition, ()):
+                        for one in lifted(inner, nest, limit):
+                            yield from (p for p in critical_pairs(outer, one, self.closed, limit) if p.at_root)
 
 
 @lru_cache(maxsize=4)
@@ -142,10 +154,12 @@ def confluence_of(rule: Rule, context: Context) -> Finding:
     limit = Limit(UNIFICATION * len(signature.rules))
     pairs = list(signature.pairs(rule, limit))
     left = [pair for pair in pairs if not joins(pair, signature.in_general)]
+    inner = list(signature.of_inner_nests(rule, left, limit))
+    left = [*(pair for pair in inner if not joins(pair, signature.in_general)), *left]
     if not left and not limit.met:
         how = f"its {len(pairs)} critical pairs join" if pairs else "it has no critical pairs"
         return finding(rule, "confluence", PASSED, f"proved: {how}" if signature.decides else how)
-    return _drawn(rule, context, signature, left, len(pairs), limit)
+    return _drawn(rule, context, signature, left, len(inner) + len(pairs), limit)
 
 
 def _drawn(

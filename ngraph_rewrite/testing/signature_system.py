@@ -12,14 +12,13 @@ from ngraph_rewrite.lowering.normalising import evaluate
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
-from ngraph_rewrite.rewriting.nests import is_flat
 from ngraph_rewrite.rewriting.pattern import App
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.variable_sorts import Sorted, sorted_variables
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.ground import Ground
-from ngraph_rewrite.testing.inner_nests import nested_in_steps, parts
+from ngraph_rewrite.testing.inner_nests import is_put_into_others, nests_put_into_others, parts
 
 # Steps that a normal form may take in a check.
 STEPS = 5_000
@@ -36,7 +35,7 @@ class SignatureSystem:
         self.matcher = matcher_of(RuleSet(rules))
         self.alone = {id(rule): matcher_of(RuleSet([rule])) for rule in rules}
         self.asked = Asked(self.matcher, bank)
-        self.nested = nested_in_steps(rules, {r.left.definition for r in rules if is_flat(r.left.definition)})
+        self.nested = nests_put_into_others(rules)
 
     def instance(self, rule: Rule) -> Op:
         """A term that the left side matches."""
@@ -94,5 +93,6 @@ class SignatureSystem:
     def _in_parts(self, term: Op) -> Iterator[Op]:
         """What becomes of a nest if some operands were rewritten when they were a nest of their own."""
         for before, taken, after in islice(parts(term), PARTS):
-            for new in self._at_root(self.bank.make(term.definition, taken, ())):
+            inner = self.bank.make(term.definition, taken, ())
+            for new in self._at_root(inner) if is_put_into_others(inner, self.nested) else ():
                 yield self.bank.make(term.definition, (*before, new, *after), ())

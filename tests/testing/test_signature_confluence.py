@@ -111,8 +111,9 @@ def test_operands_that_were_a_nest_before_are_rewritten_as_one(nest: str, maker:
 
 
 @pytest.mark.parametrize("nest", ["times", "word"])
-def test_where_no_nest_becomes_an_operand_the_order_of_the_file_decides(nest: str) -> None:
-    assert wrong("neg(a()) => b()", *(rule.format(nest) for rule in SHARED)) == []
+@pytest.mark.parametrize("maker", ["neg(a()) => b()", "neg(x) => {0}(c(), zero())"])
+def test_where_no_such_nest_becomes_an_operand_the_order_of_the_file_decides(nest: str, maker: str) -> None:
+    assert wrong(*(rule.format(nest) for rule in (maker, *SHARED))) == []
 
 
 def test_a_nest_of_a_right_side_is_one_before_what_stands_beside_it_joins_it() -> None:
