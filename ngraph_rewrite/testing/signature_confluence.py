@@ -103,17 +103,18 @@ class Signature:
         """
         place = self.place(rule)
         own = self.equations[place]
-        apart = {(id(p.outer.rule), id(p.inner.rule)) for p in left if p.at_root}
+        apart = {frozenset([id(p.outer.rule), id(p.inner.rule)]) for p in left if p.at_root}
         for other in self.equations[place:]:
-            for outer, inner in dict.fromkeys([(own, other), (other, own)]):
-                joined = inner.beside and not apart & {
-                    (id(outer.rule), id(inner.rule)),
-                    (id(inner.rule), id(outer.rule)),
-                }
-                if outer.left.definition is inner.left.definition and not joined:
-                    for nest in self.nested.get(inner.left.definition, ()):
-                        for one in lifted(inner, nest, limit):
-                            yield from (p for p in critical_pairs(outer, one, self.closed, limit) if p.at_root)
+            both = frozenset([id(own.rule), id(other.rule)]) in apart
+            yield from self._in_inner_nests(own, other, both, limit)
+            if other is not own:
+                yield from self._in_inner_nests(other, own, both, limit)
+
+    def _in_inner_nests(self, outer: Equation, inner: Equation, apart: bool, limit: Limit) -> Iterator[CriticalPair]:
+        of = inner.left.definition
+        if outer.left.definition is of and (apart or not inner.beside):
+            for one in (one for nest in self.nested.get(of, ()) for one in lifted(inner, nest, limit)):
+                yield from (p for p in critical_pairs(outer, one, self.closed, limit) if p.at_root)
 
 
 @lru_cache(maxsize=4)
@@ -155,15 +156,15 @@ def confluence_of(rule: Rule, context: Context) -> Finding:
     pairs = list(signature.pairs(rule, limit))
     left = [pair for pair in pairs if not joins(pair, signature.in_general)]
     inner = list(signature.of_inner_nests(rule, left, limit))
-    left = [*(pair for pair in inner if not joins(pair, signature.in_general)), *left]
-    if not left and not limit.met:
+    if not left and not inner and not limit.met:
         how = f"its {len(pairs)} critical pairs join" if pairs else "it has no critical pairs"
         return finding(rule, "confluence", PASSED, f"proved: {how}" if signature.decides else how)
-    return _drawn(rule, context, signature, left, len(inner) + len(pairs), limit)
+    says = f"{len(pairs) - len(left)} of {len(pairs)} critical pairs join, and " if len(pairs) > len(left) else ""
+    return _drawn(rule, context, signature, [*inner, *left], says, limit)
 
 
 def _drawn(
-    rule: Rule, context: Context, signature: Signature, left: list[CriticalPair], count: int, limit: Limit
+    rule: Rule, context: Context, signature: Signature, left: list[CriticalPair], joined: str, limit: Limit
 ) -> Finding:
     """What drawn terms say of the pairs that are left."""
     system = SignatureSystem(signature.rules, TermBank(), context.effort.seed)
@@ -184,7 +185,6 @@ def _drawn(
     elif limit.met:
         says = f"the search for critical pairs was cut off; {meet}"
     else:
-        joined = f"{count - len(left)} of {count} critical pairs join, and " if count > len(left) else ""
         return finding(rule, "confluence", PASSED, joined + meet)
     return finding(rule, "confluence", OPEN, says)
 

@@ -68,9 +68,13 @@ class SignatureSystem:
             RewriteError: if one has no normal form in so many steps.
         """
         after = list(dict.fromkeys(self.outcomes(term)))
-        forms = evaluate(after, self.matcher, ReplacementTable(), self.bank, "check", STEPS)
+        forms = self._normal(after)
         other = next((form for form in forms if form is not forms[0]), None)
         return None if other is None else [term, forms[0], other]
+
+    def _normal(self, terms: list[Op]) -> list[Op]:
+        """The normal forms of terms."""
+        return evaluate(terms, self.matcher, ReplacementTable(), self.bank, "check", STEPS)
 
     def outcomes(self, term: Op) -> Iterator[Op]:
         """What one step makes of a term, at each of its places, by the first rule that fires there."""
@@ -91,8 +95,9 @@ class SignatureSystem:
         return next(filter(None, made), [])
 
     def _in_parts(self, term: Op) -> Iterator[Op]:
-        """What becomes of a nest if some operands were rewritten when they were a nest of their own."""
+        """What becomes of a nest if some operands were rewritten, by one step or all, as a nest of their own."""
         for before, taken, after in islice(parts(term), PARTS):
             inner = self.bank.make(term.definition, taken, ())
-            for new in self._at_root(inner) if is_put_into_others(inner, self.nested) else ():
+            steps = self._at_root(inner) if is_put_into_others(inner, self.nested) else []
+            for new in (*steps, *(self._normal([inner]) if steps else ())):
                 yield self.bank.make(term.definition, (*before, new, *after), ())

@@ -133,6 +133,12 @@ def test_so_are_they_where_rules_have_sequences(rules: tuple[str, str]) -> None:
     assert 1 in wrong("same(x, x) => x", *rules)
 
 
+def test_an_inner_nest_may_come_to_its_normal_form_first() -> None:
+    """Its first step leaves what the rule of the outer nest takes, and its second does not."""
+    first, second = "times(c(), a(), x...) => neg(b())", "times(c(), x...) => times(zero(), x...)"
+    assert 1 in wrong("same(x, x) => times(c(), b(), c())", first, second)
+
+
 @pytest.mark.parametrize("nest", ["times", "word"])
 def test_a_rule_takes_all_of_an_inner_nest_or_all_of_the_outer_one(nest: str) -> None:
     assert wrong("neg(x) => x", f"{nest}(b(), x...) => a()") == [1]
