@@ -79,10 +79,10 @@ def test_the_same_is_found_by_any_number_of_processes(path: Path) -> None:
 
 def test_a_rule_that_no_term_was_drawn_for_is_told_what_its_ops_lack() -> None:
     place_family("suite", above="semi")  # an op of a family that ships would be drawn by other tests
-    op("suite.undrawn", meaning=lambda term, x: x)(lambda x, *, by: x)
+    op("suite.left_open", meaning=lambda term, x: x)(lambda x, *, by: x)
     op("suite.narrow", meaning=lambda term, x: x)(_seven)
     for left, says in (
-        ("undrawn(x, by=k)", "suite.undrawn has attributes, and no ng.attribute_domain says which"),
+        ("left_open(x, by=k)", "suite.left_open has attributes, and no ng.attribute_domain says which"),
         ("narrow(x)", "does its guard ever hold? an op that does not take any tensors needs an ng.arg"),
     ):
         rules = parse_rules(f"simplify suite\nrule a: {left} => x", "my.rules", "my")
