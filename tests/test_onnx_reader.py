@@ -386,6 +386,101 @@ def test_a_shape_that_is_computed_may_be_given() -> None:
     assert made(text, known={"shape": [2, 3]}).outputs["y"].shape == (2, 3)
 
 
+# -- what the text of an operator says, and none of ONNX's tests asks -----------------------------------------
+
+# For each sentence the operator set, a graph, its arguments, and its results.
+SAID: dict[str, tuple[int, str, dict[str, Any], list[Any]]] = {
+    "what is left out stays so behind an output that nobody wants": (
+        21, """agraph (float[1, 1, 3] x, float[1, 4, 3] w, float[1, 4, 1] r, float high) => (float[1, 1, 1] y) {
+            , h = LSTM <hidden_size = 1> (x, w, r)
+            y = Clip (h, , high) }""",
+        {"x": np.ones((1, 1, 3), "f"), "w": np.ones((1, 4, 3), "f"), "r": np.ones((1, 4, 1), "f"),
+         "high": np.float32(-1)},
+        [np.full((1, 1, 1), -1, "f")],
+    ),
+    "a slice forward that starts behind the end is empty": (
+        13, "agraph (int64[5] x, int64[1] a, int64[1] b) => (int64[n] y) { y = Slice (x, a, b) }",
+        {"x": np.arange(5), "a": np.array([2**63 - 1]), "b": np.array([2**63 - 1])}, [np.arange(0)],
+    ),
+    "a slice backward that ends behind the end is empty": (
+        13, "agraph (int64[5] x, int64[1] a, int64[1] b, int64[1] c) => (int64[n] y) { y = Slice (x, a, b, , c) }",
+        {"x": np.arange(5), "a": np.array([-1]), "b": np.array([2**31 - 1]), "c": np.array([-1])}, [np.arange(0)],
+    ),
+    "a slice backward from before the first element has that one": (
+        13, "agraph (int64[5] x, int64[1] a, int64[1] b, int64[1] c) => (int64[n] y) { y = Slice (x, a, b, , c) }",
+        {"x": np.arange(5), "a": np.array([-9]), "b": np.array([-(2**63)]), "c": np.array([-2])}, [np.arange(1)],
+    ),
+    "integers are divided by a scale that is no integer": (
+        21, "agraph (int32[4] x, float s, uint8 z) => (uint8[4] y) { y = QuantizeLinear (x, s, z) }",
+        {"x": np.array([1, 2, -3, 100], "i"), "s": np.float32(0.5), "z": np.uint8(3)},
+        [np.array([5, 7, 0, 203], np.uint8)],
+    ),
+    "padding is no place of a greatest element": (
+        12, """agraph (uint8[1, 1, 3, 3] x) => (uint8[1, 1, 3, 3] y, int64[1, 1, 3, 3] i) {
+            y, i = MaxPool <kernel_shape = [2, 2], pads = [1, 1, 0, 0]> (x) }""",
+        {"x": np.zeros((1, 1, 3, 3), np.uint8)},
+        [np.zeros((1, 1, 3, 3), np.uint8), np.array([[[[0, 0, 1], [0, 0, 1], [3, 3, 4]]]])],
+    ),
+    "of an odd padding more is in front unless auto_pad is SAME_UPPER": (
+        22, """agraph (float[1, 1, 2] x, float[1, 1, 3] w) => (float[1, 1, 3] y, float[1, 1, 3] z) {
+            y = ConvTranspose <output_shape = [3]> (x, w)
+            z = ConvTranspose <output_shape = [3], auto_pad = "SAME_UPPER"> (x, w) }""",
+        {"x": np.array([[[1, 10]]], "f"), "w": np.array([[[1, 2, 3]]], "f")},
+        [np.array([[[12, 23, 30]]], "f"), np.array([[[1, 12, 23]]], "f")],
+    ),
+    "a product of integers that is scaled is one of integers": (
+        13, "agraph (int32[1, 2] x, int32[2, 1] w) => (int32[1, 1] y) { y = Gemm <alpha = 2.0> (x, w) }",
+        {"x": np.array([[1, 2]], "i"), "w": np.array([[3], [4]], "i")}, [np.array([[22]], "i")],
+    ),
+    "logarithms of sums of integers are integers": (
+        18, """agraph (int32[2] x) => (int32 y, int32 z) {
+            y = ReduceLogSum <keepdims = 0> (x)
+            z = ReduceLogSumExp <keepdims = 0> (x) }""",
+        {"x": np.array([4, 4], "i")}, [np.array(2, "i"), np.array(4, "i")],
+    ),
+    "a single place of pytorch_half_pixel is the first": (
+        19, """agraph (float[3] x, int64[1] n) => (float[1] y) {
+            y = Resize <mode = "cubic", coordinate_transformation_mode = "pytorch_half_pixel"> (x, , , n) }""",
+        {"x": np.array([1, 5, 9], "f"), "n": np.array([1])}, [np.array([1], "f")],
+    ),
+    "a loop without steps puts nothing side by side": (
+        21, """agraph (float[2] x) => (float[2] s, float[n, 2] y) {
+            none = Constant <value_int = 0> ()
+            s, y = Loop (none, , x) <body = step (int64 i, bool c, float[2] s) => (bool c, float[2] t, float[2] u) {
+                t = Add (s, s)  u = Identity (t) }> }""",
+        {"x": np.ones(2, "f")}, [np.ones(2, "f"), np.ones((0, 2), "f")],
+    ),
+    "a loop without a condition takes all its steps": (
+        21, """agraph (float[2] x) => (float[2] y) {
+            two = Constant <value_int = 2> ()
+            y = Loop (two, , x) <body = step (int64 i, bool c, float[2] s) => (bool d, float[2] t) {
+                t = Add (s, s)  d = Not (c) }> }""",
+        {"x": np.ones(2, "f")}, [np.full(2, 4, "f")],
+    ),
+    "powers of integers are cut off": (
+        15, "agraph (int32[4] x, int32[4] e) => (int32[4] y) { y = Pow (x, e) }",
+        {"x": np.array([2, 1, -1, 3], "i"), "e": np.array([-1, -2, -3, 2], "i")}, [np.array([0, 1, -1, 9], "i")],
+    ),
+    "of no elements there is no softmax": (
+        11, """agraph (float[2, 0, 3] x) => (float[2, 0, 3] y, float[2, 0, 3] z) {
+            y = Softmax (x)  z = Hardmax <axis = 2> (x) }""",
+        {"x": np.ones((2, 0, 3), "f")}, [np.ones((2, 0, 3), "f")] * 2,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("sentence", SAID)
+def test_the_text_of_an_operator_holds(sentence: str, known: bool) -> None:
+    """Of arguments of a call and of those that are known while the model is read."""
+    opset, text, given, wanted = SAID[sentence]
+    proto = parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}]>\n{text}')
+    found = computed(reader.read(proto, known=given) if known else read(proto, given), given, "reference")
+    for one, other in zip(found, wanted, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        assert_allclose(one, other, rtol=1e-6)
+
+
 REFUSED = {
     "agraph (float[3] x) => (int64[1, n] y) { y = NonZero (x) }": "the input x is computed by the model",
     "agraph (float[3] x) => (float[3] y) { y = own.unknown (x) }": "the operator own.unknown is not supported",
@@ -394,6 +489,12 @@ REFUSED = {
     'agraph (float[3] x) => (string[1] y) { y = Constant <value_string = "a"> () }': "the attribute value_string",
     "agraph (float[3] x, float[4] z) => (float[3] y) { y = Add (x, z) }": r"(?s)lengths 3 and 4.*y = Add\(x, z\)",
     "agraph (seq(float[3]) x) => (float[3] y) { k = Constant <value_int = 0> ()\n y = SequenceAt (x, k) }": "without a",
+    "agraph (float[3] x) => (float[3] y) { y = Add (x, z) }": r"(?s)nothing before it gives 'z'.*y = Add\(x, z\)",
+    "agraph (float[3] x) => (float[3] y) { z = Neg (x) }": "nothing gives 'y'",
+    "agraph (float[3] x) => (float[5] y) { k = Constant <value_ints = [1, 2]> ()\n i = Constant <value_int = 2> ()\n"
+    "y = Gather (k, i) }": r"(?s)it cannot be computed: index 2.*y = Gather\(k, i\)",
+    "agraph (float[3] x) => (float[3] y) { y = Loop (, , x) <body = s (int64 i, bool c, float[3] a) => "
+    "(bool c, float[3] b) { b = Neg (a) }> }": "never ends",
 }
 
 

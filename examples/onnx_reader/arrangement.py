@@ -125,13 +125,22 @@ def cut(x: Value, starts: Value, ends: Value, axes: Value = None, steps: Value =
     chosen, along = [slice(None)] * len(x.shape), places(axes, len(x.shape))
     steps = np.ones(len(starts), int) if steps is None else steps
     for axis, start, end, step in zip(along, starts.tolist(), ends.tolist(), steps.tolist(), strict=False):
-        chosen[axis] = slice(_inside(start), _inside(end), step)
+        chosen[axis] = _piece(start, end, step, x.shape[axis])
     return x[tuple(chosen)]
 
 
-def _inside(place: Any) -> Any:
-    """None for the numbers that mean the first place or the last one."""
-    return None if isinstance(place, int) and abs(place) >= 2**31 - 1 else place
+def _piece(start: Any, end: Any, step: int, n: Any) -> slice:
+    """A slice of `n` elements. Before the first of them a step back starts at it, where NumPy's has nothing left."""
+    if _far(start) and start > 0 < step or _far(end) and end * step < 0:
+        return slice(0, 0)
+    if step < 0 and isinstance(start, int) and start < 0:
+        start = max(start, -n) if isinstance(n, int) else 0 if _far(start) else start
+    return slice(None if _far(start) else start, None if _far(end) else end, step)
+
+
+def _far(place: Any) -> bool:
+    """Whether a place is beyond either end of whatever axis."""
+    return isinstance(place, int) and abs(place) >= 2**31 - 1
 
 
 @op("Slice")

@@ -40,6 +40,8 @@ def _tensors(values: tuple[Value, ...]) -> tuple[ng.Op, ...]:
 def loop(count: Value, condition: Value, *states: Value, body: Any) -> tuple[Value, ...]:
     """As many copies of the body as there are steps; if values say how many, a loop that runs until then."""
     unknown = count
+    if count is None and condition is None:
+        raise ModelError("a loop without a number of steps and without a condition never ends")
     if not is_term(count):
         try:
             return _copies(count, condition, states, body)
@@ -53,20 +55,29 @@ def loop(count: Value, condition: Value, *states: Value, body: Any) -> tuple[Val
 
 
 def _copies(count: Value, condition: Value, states: Sequence[Value], body: Any) -> tuple[Value, ...]:
-    state, outputs, step = list(states), [], 0
-    while (count is None or step < int(np.reshape(count, ()))) and _goes_on(condition):
-        condition, *found = body(np.asarray(step), condition, *state)
+    """Without a condition what the body says about going on counts for nothing."""
+    state, outputs, step, now = list(states), [], 0, np.asarray(True) if condition is None else condition
+    while (count is None or step < int(np.reshape(count, ()))) and _goes_on(now):
+        said, *found = body(np.asarray(step), now, *state)
+        now = now if condition is None else said
         state = found[: len(states)]
         outputs.append(found[len(states) :])
         step += 1
+    if not outputs and body.results > 1 + len(state):
+        return (*state, *map(_no_steps, body(np.asarray(0), now, *state)[1 + len(state) :]))
     return (*state, *(space(*one).stack(one) for one in zip(*outputs, strict=True)))
+
+
+def _no_steps(one: Value) -> Value:
+    """What there is of a value of each step, such as this, if there are none."""
+    return space(one).zeros((0, *one.shape), dtype=one.dtype)
 
 
 def _goes_on(condition: Value) -> bool:
     if is_term(condition):
         what = "whether a loop goes on is computed by the model, and has to be known while it is read"
         raise NotKnown(what, condition)
-    return condition is None or bool(np.reshape(condition, ()))
+    return bool(np.reshape(condition, ()))
 
 
 def _repeated(count: Value, condition: Value, states: Sequence[Value], body: Any) -> tuple[Value, ...]:
@@ -80,6 +91,7 @@ def _repeated(count: Value, condition: Value, states: Sequence[Value], body: Any
 
     def step(now: Any) -> tuple[ng.Op, ...]:
         flag, *after = body(*now)
+        flag = np.True_ if condition is None else flag
         return (now[0] + 1, ng.numpy.reshape(term(flag), ()), *map(term, after))
 
     first = np.True_ if condition is None else ng.numpy.reshape(term(condition), ())

@@ -88,7 +88,8 @@ def mod(x: Value, y: Value, *, fmod: int = 0) -> Value:
 
 @op("Pow")
 def power(x: Value, y: Value, *, axis: int | None = None, broadcast: int = 0) -> Value:
-    return cast(_binary(np.power, x, y, axis=axis), x.dtype)
+    """As a term: NumPy refuses negative exponents of integers."""
+    return cast(_binary(np.power, term(x), y, axis=axis), x.dtype)
 
 
 @op("BitShift")

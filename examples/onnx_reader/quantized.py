@@ -25,10 +25,12 @@ def quantize(
     x: Value, scale: Value, zero: Value = None, *, axis: int = 1, block_size: int = 0, output_dtype: int = 0,
     precision: int = 0, saturate: int = 1,
 ) -> Value:  # fmt: skip
+    """The quotient has the dtype of the scale, or that of `precision`; sums of 16-bit floats would be rounded."""
     wanted = zero.dtype if zero is not None else dtype_of(output_dtype) if output_dtype else np.uint8
-    limits = np.iinfo(wanted)
-    steps = np.round(x / cast(_beside(scale, x, axis, block_size), x.dtype))
-    steps = steps if zero is None else steps + cast(_beside(zero, x, axis, block_size), x.dtype)
+    limits, own = np.iinfo(wanted), dtype_of(precision) if precision else scale.dtype
+    steps = np.round(cast(x, own) / cast(_beside(scale, x, axis, block_size), own))
+    wide = np.float32 if np.dtype(own).itemsize < 4 else own
+    steps = cast(steps, wide) if zero is None else cast(steps, wide) + cast(_beside(zero, x, axis, block_size), wide)
     return cast(np.clip(steps, limits.min, limits.max), wanted)
 
 

@@ -116,16 +116,21 @@ class Walk:
     def graph(self, graph: onnx.GraphProto, values: Mapping[str, Value]) -> dict[str, Value]:
         """The outputs of a graph, by name."""
         constants = {t.name: array_of(t) for t in graph.initializer if t.name not in values}
-        return self.nodes(graph.node, [o.name for o in graph.output], {**values, **constants})
+        wanted = [o.name for o in graph.output]
+        found = self.nodes(graph.node, wanted, {**values, **constants})
+        if missing := [n for n in wanted if n not in found]:
+            raise ModelError(f"nothing gives {missing[0]!r}, which is an output of the graph {graph.name!r}")
+        return found
 
     def nodes(
         self, nodes: Sequence[onnx.NodeProto], wanted: Sequence[str], scope: dict[str, Value]
     ) -> dict[str, Value]:
-        """The values of some names, once all nodes are read in their order."""
+        """The values of some names, once all nodes are read in their order, of those that there are."""
         values = {**scope, "": None}
         for node in nodes:
-            values.update(zip(node.output, self.node(node, [values[n] for n in node.input], values), strict=False))
-        return {name: values.get(name) for name in wanted}  # a function may leave some out
+            found = self.node(node, [_given(n, node, values) for n in node.input], values)
+            values |= {name: v for name, v in zip(node.output, found, strict=False) if name}
+        return {name: values[name] for name in wanted if name in values}
 
     def node(self, node: onnx.NodeProto, inputs: list[Value], scope: dict[str, Value]) -> Sequence[Value]:
         """The outputs of a node: by a function of the model, by the table, or by what ONNX defines it with."""
@@ -143,6 +148,8 @@ class Walk:
             return self.defined(node, inputs, attributes, version)
         except ng.NGraphRewriteError as error:
             raise located(error, node) from error
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # NumPy's, of arrays
+            raise located(ModelError(f"it cannot be computed: {error}"), node) from error
 
     def call(
         self,
@@ -187,7 +194,8 @@ class Walk:
         versions = {**self.versions, **{o.domain: o.version for o in function.opset_import}}
         names = {**dict.fromkeys(function.input), **dict(zip(function.input, inputs, strict=False))}
         inner = replace(self, versions=versions, given={**defaults, **attributes})
-        return list(inner.nodes(function.node, function.output, names).values())
+        found = inner.nodes(function.node, function.output, names)
+        return [found.get(name) for name in function.output]  # it may leave some out
 
     def defined(self, node: onnx.NodeProto, inputs: list[Value], attributes: Mapping[str, Any], version: int) -> Any:
         """The outputs of a node by the function that ONNX defines its operator with."""
@@ -209,6 +217,13 @@ class Walk:
             if (value := self.given.get(a.ref_attr_name)) is not None:
                 found.attribute.append(helper.make_attribute(a.name, value))
         return found
+
+
+def _given(name: str, node: onnx.NodeProto, values: Mapping[str, Value]) -> Value:
+    """The value of an input, which a node before has to give."""
+    if name not in values:
+        raise located(ModelError(f"nothing before it gives {name!r}"), node)
+    return values[name]
 
 
 def folded(outputs: Sequence[Value], inputs: Sequence[Value]) -> Sequence[Value]:

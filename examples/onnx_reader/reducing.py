@@ -20,7 +20,7 @@ Axes = list[int] | None
 def _log_sum_exp(x: Value, axis: Any, keepdims: bool) -> Value:
     top = _extreme("max", x, axis, True)
     top = np.where(np.isfinite(top), top, 0)
-    found = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    found = cast(np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top, x.dtype)
     return found if keepdims else np.squeeze(found, axis)
 
 
@@ -31,7 +31,7 @@ def _sum(x: Value, axis: Any, keepdims: bool) -> Value:
 REDUCTIONS = {
     "ReduceL1": lambda x, axis, keepdims: _sum(np.abs(x), axis, keepdims),
     "ReduceL2": lambda x, axis, keepdims: cast(np.sqrt(_sum(x * x, axis, keepdims)), x.dtype),
-    "ReduceLogSum": lambda x, axis, keepdims: np.log(_sum(x, axis, keepdims)),
+    "ReduceLogSum": lambda x, axis, keepdims: cast(np.log(_sum(x, axis, keepdims)), x.dtype),
     "ReduceLogSumExp": _log_sum_exp,
     "ReduceMax": lambda x, axis, keepdims: _extreme("max", x, axis, keepdims),
     "ReduceMean": lambda x, axis, keepdims: cast(np.mean(x, axis=axis, keepdims=keepdims), x.dtype),
@@ -46,9 +46,14 @@ def _extreme(name: str, x: Value, axis: Any, keepdims: bool) -> Value:
     """The greatest or least number; of bool whether any, or all, are true."""
     if x.dtype == bool:
         return {"max": np.any, "min": np.all}[name](x, axis=axis, keepdims=keepdims)
-    if any(isinstance(n, int) and n == 0 for n in (x.shape[a] for a in axis)):
+    if any(_none(x.shape[a]) for a in axis):
         return np.full_like(np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype), lowest(x.dtype, name == "max"))
     return getattr(np, name)(x, axis=axis, keepdims=keepdims)
+
+
+def _none(n: Any) -> bool:
+    """Whether an axis of this length is known to have no elements."""
+    return isinstance(n, int) and n == 0
 
 
 def _reduction(name: str) -> None:
@@ -88,12 +93,13 @@ def _hardmax(x: Value, axis: int) -> Value:
 def _along(name: str, function: Any) -> None:
     @op(name, since=13)
     def one_axis(x: Value, *, axis: int = -1) -> Value:
-        return function(x, axis)
+        return x if _none(x.shape[axis]) else function(x, axis)
 
     @op(name)
     def from_axis(x: Value, *, axis: int = 1) -> Value:
         """Over all axes from one on."""
-        return np.reshape(function(np.reshape(x, (math.prod(x.shape[:axis]), -1)), 1), x.shape)
+        flat = np.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+        return np.reshape(one_axis(flat, axis=1), x.shape)
 
 
 for name, function in (("Softmax", _softmax), ("LogSoftmax", _log_softmax), ("Hardmax", _hardmax)):
@@ -189,7 +195,8 @@ def gemm(
 ) -> Value:  # fmt: skip
     product = np.matmul(np.transpose(x) if transA else x, np.transpose(y) if transB else y)
     product = product if alpha == 1 else alpha * product
-    return product if z is None else product + (z if beta == 1 else beta * z)
+    found = product if z is None else product + (z if beta == 1 else beta * z)
+    return found if found.dtype == x.dtype else cast(found, x.dtype)
 
 
 @op("Det")

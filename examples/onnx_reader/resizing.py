@@ -96,7 +96,7 @@ def coordinates(mode: str, n: int, m: int, scale: float, region: Sequence[float]
         start, end = region
         return (start + i * (end - start) / (m - 1)) * (n - 1) if m > 1 else i + 0.5 * (start + end) * (n - 1)
     if mode == "pytorch_half_pixel" and m == 1:
-        return i - 0.5
+        return i * 0
     if mode == "tf_half_pixel_for_nn":
         return (i + 0.5) / scale
     shift = n / 2 * (1 - m / whole) if mode == "half_pixel_symmetric" else 0

@@ -78,7 +78,7 @@ def conv_transpose(
         wanted = (output_shape or [n * k for n, k in zip(x.shape[2:], s.strides, strict=True)])[-count:]
         full = [(n - 1) * k + r + m for n, k, r, m in zip(x.shape[2:], s.strides, s.reach, more, strict=True)]
         total = [known_length(f - n, "the padding") for f, n in zip(full, wanted, strict=True)]
-        low = [t - int(t / 2) if auto_pad == "SAME_LOWER" else int(t / 2) for t in total]
+        low = [t // 2 if auto_pad == "SAME_UPPER" and t > 0 else -(-t // 2) for t in total]
         s = s._replace(before=tuple(low), after=tuple(t - k for t, k in zip(total, low, strict=True)))
     before = [r - 1 - p for r, p in zip(s.reach, s.before, strict=True)]
     after = [r - 1 - p + m for r, p, m in zip(s.reach, s.after, more, strict=True)]
@@ -150,7 +150,10 @@ def _longer(x: Value, s: Slide, ceil_mode: int) -> Slide:
 
 
 def _places_of_greatest(x: ng.Op, s: Slide, storage_order: int) -> ng.Op:
-    """The place of each window's greatest element in the whole tensor, the last axis first if `storage_order` is 1."""
+    """The place of each window's greatest element in the whole tensor, the last axis first if `storage_order` is 1.
+
+    Padding has the place -1, and is never it: where all elements are the least there are, it is as great as they.
+    """
     count = len(s.sizes)
     for n in x.shape:
         known_length(n, "an image")
@@ -159,10 +162,11 @@ def _places_of_greatest(x: ng.Op, s: Slide, storage_order: int) -> ng.Op:
         swapped = (*x.shape[:2], *x.shape[:1:-1])
         order = np.arange(math.prod(x.shape)).reshape(swapped).transpose(0, 1, *range(count + 1, 1, -1))
     amounts = [(0, 0), (0, 0), *zip(s.before, s.after, strict=True)]
-    values, where = np.pad(x, amounts, constant_values=lowest(x.dtype)), term(np.pad(order, amounts))
-    every = (ng.semi.windows(v, range(2, count + 2), s.sizes, s.strides, s.dilations) for v in (values, where))
+    values, where = np.pad(x, amounts, constant_values=lowest(x.dtype)), np.pad(order, amounts, constant_values=-1)
+    every = (ng.semi.windows(v, range(2, count + 2), s.sizes, s.strides, s.dilations) for v in (values, term(where)))
     shown, found = (np.reshape(v, (*v.shape[: count + 2], -1)) for v in every)
-    best = np.argmax(shown, axis=-1, keepdims=True)
+    greatest = np.equal(shown, np.max(shown, axis=-1, keepdims=True)) | np.not_equal(shown, shown)  # NaN is
+    best = np.argmax(greatest & (found >= 0), axis=-1, keepdims=True)
     return ng.numpy.take_along_axis(found, best, axis=-1)[..., 0]
 
 
