@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 import ngraph_rewrite as ng
-from onnx_reader.table import Value, op
+from onnx_reader.table import Value, cast, op
 
 
 @op("Relu")
@@ -96,4 +96,4 @@ def mish(x: Value) -> Value:
 
 @op("Shrink")
 def shrink(x: Value, *, bias: float = 0.0, lambd: float = 0.5) -> Value:
-    return np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0))
+    return cast(np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0)), x.dtype)

@@ -11,7 +11,7 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from onnx_reader.files import dtype_of
-from onnx_reader.table import Value, cast, count, is_term, known_length, lengths, op, places, space, term
+from onnx_reader.table import Value, is_term, known_length, lengths, op, places, space, term
 
 Axes = list[int] | None
 
@@ -238,19 +238,7 @@ def cumprod(x: Value, axis: Value, *, exclusive: int = 0, reverse: int = 0) -> V
 def _running(function: Any, x: Value, axis: int, exclusive: int, reverse: int, first: int) -> Value:
     x = np.flip(x, axis) if reverse else x
     if exclusive:
-        whole = (slice(None),) * (axis % len(x.shape))
         amounts = [(int(i == axis % len(x.shape)), 0) for i in range(len(x.shape))]
-        x = np.pad(x[(*whole, slice(0, -1))], amounts, constant_values=first)
+        x = np.pad(x, amounts, constant_values=first)[(*(slice(None),) * (axis % len(x.shape)), slice(0, -1))]
     found = function(x, axis, dtype=x.dtype)
     return np.flip(found, axis) if reverse else found
-
-
-@op("ReverseSequence")
-def reverse_sequence(x: Value, steps: Value, *, batch_axis: int = 1, time_axis: int = 0) -> Value:
-    """The first steps of each sample backwards, and the others as they are."""
-    times = count(x.shape[time_axis])
-    own = np.expand_dims(steps, 1 if batch_axis == 0 else 0)
-    times = np.expand_dims(times, 0 if batch_axis == 0 else 1)
-    source = np.where(times < own, own - 1 - times, times)
-    source = np.expand_dims(source, tuple(range(2, len(x.shape))))
-    return ng.numpy.take_along_axis(term(x), term(cast(source, np.int64)), axis=time_axis)

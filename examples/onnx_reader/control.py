@@ -164,7 +164,7 @@ def sequence_length(values: list[Value]) -> Value:
 @op("SequenceMap")
 def sequence_map(values: list[Value], *more: Value, body: Any) -> tuple[list[Value], ...]:
     each = [body(v, *(m[i] if isinstance(m, list) else m for m in more)) for i, v in enumerate(values)]
-    return tuple(map(list, zip(*each, strict=True)))
+    return tuple(map(list, zip(*each, strict=True))) if each else ([],) * body.results
 
 
 @op("SplitToSequence", known="parts")

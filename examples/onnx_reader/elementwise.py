@@ -15,7 +15,7 @@ from onnx_reader.table import ModelError, Value, cast, is_term, op, term
 
 UNARY = {
     "Abs": np.abs, "Acos": np.arccos, "Acosh": np.arccosh, "Asin": np.arcsin, "Asinh": np.arcsinh, "Atan": np.arctan,
-    "Atanh": np.arctanh, "BitwiseNot": np.invert, "Ceil": np.ceil, "Cos": np.cos, "Cosh": np.cosh, "Erf": ng.numpy.erf,
+    "Atanh": np.arctanh, "BitwiseNot": np.invert, "Ceil": np.ceil, "Cos": np.cos, "Cosh": np.cosh,
     "Exp": np.exp, "Floor": np.floor, "IsNaN": np.isnan, "Log": np.log, "Neg": np.negative, "Not": np.logical_not,
     "Round": np.round, "Sign": np.sign, "Sin": np.sin, "Sinh": np.sinh, "Sqrt": np.sqrt, "Tan": np.tan,
     "Tanh": np.tanh,
@@ -97,6 +97,11 @@ def shift(x: Value, y: Value, *, direction: str) -> Value:
     return (np.left_shift if direction == "LEFT" else np.right_shift)(x, y)
 
 
+@op("Erf")
+def erf(x: Value) -> Value:
+    return cast(ng.numpy.erf(x), x.dtype)
+
+
 @op("Reciprocal")
 def reciprocal(x: Value) -> Value:
     return 1 / x
@@ -145,15 +150,19 @@ def identity(x: Value) -> Value:
 
 @op("Dropout", known="rate training")
 def dropout(
-    x: Value, rate: Value = None, training: Value = None, *, outputs: int, ratio: float = 0.5,
+    x: Value, rate: Value = None, training: Value = None, *, outputs: int, opset: int, ratio: float = 0.5,
     seed: int | None = None, is_test: int = 0,
 ) -> Value:  # fmt: skip
-    """Nothing is dropped unless the third input says so; a model that is trained gives it."""
-    share = ratio if rate is None else float(rate)
-    if training is None or not training or share == 0:
-        return (x, ng.numpy.ones(x.shape, dtype=bool))[:outputs]
+    """Nothing is dropped unless the third input says so, which a model has that is trained.
+
+    Before version 7 it is unless `is_test` says that it is not. Before version 10 the mask has the dtype of `x`.
+    """
+    share, mask = ratio if rate is None else float(rate), np.bool_ if opset >= 10 else x.dtype
+    drops = training is not None and bool(training) if opset >= 7 else not is_test
+    if not drops or share == 0:
+        return (x, ng.numpy.ones(x.shape, dtype=mask))[:outputs]
     kept = ng.semi.uniform(x.shape, dtype="float32") >= share
-    return (np.where(kept, x / (1 - share), 0), kept)[:outputs]
+    return (np.where(kept, x / (1 - share), 0), cast(kept, mask))[:outputs]
 
 
 # -- draws ------------------------------------------------------------------------------------------------

@@ -11,12 +11,27 @@ import onnx
 from onnx import TensorProto, defs, helper, numpy_helper
 
 import ngraph_rewrite as ng
-from onnx_reader.table import ModelError, Value
+from onnx_reader.table import ModelError, NotKnown, Value
 
 
 def full_name(node: onnx.NodeProto) -> str:
     """The name of a node's operator, behind its domain unless that is the standard one."""
-    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+    return f"{node.domain}.{node.op_type}" if domain(node.domain) else node.op_type
+
+
+def domain(name: str) -> str:
+    """The domain of a set of operators. The standard one has two names."""
+    return "" if name == "ai.onnx" else name
+
+
+def located(error: ng.NGraphRewriteError, node: onnx.NodeProto) -> ng.NGraphRewriteError:
+    """An error that says at which node it was; one that does is as it was."""
+    if isinstance(error, ModelError) and error.where:
+        return error
+    where = f"the node {node.name or '(no name)'}: {', '.join(node.output)} = {node.op_type}({', '.join(node.input)})"
+    if isinstance(error, NotKnown):
+        return NotKnown(error.what, error.value, where)
+    return ModelError(error.what, where=where, do=error.do)
 
 
 def array_of(tensor: onnx.TensorProto) -> np.ndarray:

@@ -72,6 +72,17 @@ def tensor_scatter(past: Value, update: Value, first: Value = None, *, axis: int
     return ng.numpy.at(term(past))[tuple(np.broadcast_arrays(*found))].set(update)
 
 
+@op("ReverseSequence")
+def reverse_sequence(x: Value, steps: Value, *, batch_axis: int = 1, time_axis: int = 0) -> Value:
+    """The first steps of each sample backwards, and the others as they are."""
+    times = count(x.shape[time_axis])
+    own = np.expand_dims(steps, 1 if batch_axis == 0 else 0)
+    times = np.expand_dims(times, 0 if batch_axis == 0 else 1)
+    source = np.where(times < own, own - 1 - times, times)
+    source = np.expand_dims(source, tuple(range(2, len(x.shape))))
+    return ng.numpy.take_along_axis(term(x), term(cast(source, np.int64)), axis=time_axis)
+
+
 @op("OneHot", known="depth")
 def one_hot(indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Value:
     many, rank = int(np.reshape(depth, ())), len(indices.shape)
@@ -115,7 +126,7 @@ def compress(x: Value, condition: Value, *, axis: int | None = None) -> Value:
 @op("NonZero", known="x")
 def nonzero(x: Value) -> Value:
     """Of what the model computes it is refused: how many there are nobody knows before."""
-    return np.array(np.nonzero(np.atleast_1d(x)), np.int64)
+    return np.argwhere(x).T.astype(np.int64)
 
 
 @op("Unique", known="x")

@@ -17,8 +17,8 @@ from onnx import defs, helper
 
 import ngraph_rewrite as ng
 from onnx_reader.bodies import Body
-from onnx_reader.files import array_of, definition, dtype_of, full_name
-from onnx_reader.table import Entry, ModelError, NotKnown, Value, find, is_term, lengths, term
+from onnx_reader.files import array_of, definition, domain, dtype_of, full_name, located
+from onnx_reader.table import Entry, ModelError, NotKnown, Value, find, is_term, lengths, unless_lengths
 
 # Where NumPy computes with lengths that are not known yet; to other operators they are terms.
 WITH_LENGTHS = frozenset(
@@ -26,6 +26,7 @@ WITH_LENGTHS = frozenset(
     ReduceProd ReduceSum Reshape Scatter ScatterElements ScatterND Slice Split Squeeze Sub Tile Transpose Unsqueeze
     Where""".split()
 )
+DRAWS = ("Dropout", "RandomNormalLike", "RandomUniformLike")  # whose results are others with each call
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -60,8 +61,8 @@ def read(
     if isinstance(source, str | os.PathLike):
         source = onnx.load(source)
     model = onnx.load_from_string(source) if isinstance(source, bytes) else source
-    versions = {o.domain: o.version for o in model.opset_import}
-    walk = Walk(versions, {(f.domain, f.name): f for f in model.functions})
+    functions = {(f.domain, f.name, f.overload): f for f in model.functions}
+    walk = Walk({domain(o.domain): o.version for o in model.opset_import}, functions)
     values: dict[str, Value] = dict(walk.weights(model.graph, trainable))
     tensors = {i.name for i in model.graph.input if i.type.HasField("tensor_type")}
     values |= {n: np.asarray(v) if n in tensors else v for n, v in (known or {}).items()}
@@ -98,7 +99,7 @@ class Walk:
     """
 
     versions: Mapping[str, int]
-    functions: Mapping[tuple[str, str], onnx.FunctionProto]
+    functions: Mapping[tuple[str, str, str], onnx.FunctionProto]
     arrays: dict[ng.Op, np.ndarray] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
 
@@ -137,18 +138,20 @@ class Walk:
         referred = ((a.name, self.given.get(a.ref_attr_name)) for a in node.attribute if a.ref_attr_name)
         attributes = {a.name: self.attribute(a, scope) for a in node.attribute if not a.ref_attr_name}
         attributes |= {name: value for name, value in referred if value is not None}
-        local, version = self.functions.get((node.domain, node.op_type)), self.versions.get(node.domain, 1)
+        local = self.functions.get((node.domain, node.op_type, node.overload))
+        version = self.versions.get(domain(node.domain), 1)
         entry = find(full_name(node), version)
         try:
             if local is not None:
                 return self.function(local, inputs, attributes)
             if entry is not None:
                 found = self.call(entry, node, inputs, attributes, scope)
-                return found if any(map(callable, attributes.values())) else folded(found, inputs)
+                own = node.op_type in DRAWS or any(map(callable, attributes.values()))
+                return found if own else folded(found, inputs)
             return self.defined(node, inputs, attributes, version)
         except ng.NGraphRewriteError as error:
             raise located(error, node) from error
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # NumPy's, of arrays
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # NumPy's, of arrays
             raise located(ModelError(f"it cannot be computed: {error}"), node) from error
 
     def call(
@@ -167,7 +170,7 @@ class Walk:
             places = [n in entry.known for n in entry.names] + [False] * len(inputs)
             inputs = [v if k else unless_lengths(v) for v, k in zip(inputs, places, strict=False)]
         given = [self.known(v, n) if n in entry.known else v for v, n in zip(inputs, entry.names, strict=False)]
-        asked = {"outputs": len(node.output), "opset": self.versions.get(node.domain, 1), "scope": scope}
+        asked = {"outputs": len(node.output), "opset": self.versions.get(domain(node.domain), 1), "scope": scope}
         found = entry.function(*given, *inputs[len(given) :], **attributes, **{a: asked[a] for a in entry.asks})
         return found if isinstance(found, tuple) else (found,)
 
@@ -191,7 +194,7 @@ class Walk:
     def function(self, function: onnx.FunctionProto, inputs: list[Value], attributes: Mapping[str, Any]) -> list[Value]:
         """The results of a function for some arguments."""
         defaults = {a.name: self.attribute(a, {}) for a in function.attribute_proto}
-        versions = {**self.versions, **{o.domain: o.version for o in function.opset_import}}
+        versions = {**self.versions, **{domain(o.domain): o.version for o in function.opset_import}}
         names = {**dict.fromkeys(function.input), **dict(zip(function.input, inputs, strict=False))}
         inner = replace(self, versions=versions, given={**defaults, **attributes})
         found = inner.nodes(function.node, function.output, names)
@@ -242,18 +245,3 @@ def settled(value: Value) -> Value:
     array = np.asarray(value) if isinstance(value, np.generic | ng.Length | int) else value
     objects = isinstance(array, np.ndarray) and array.dtype == object
     return lengths(array.reshape(-1)).reshape(array.shape) if objects else array
-
-
-def unless_lengths(value: Value) -> Value:
-    """Lengths that are not known yet as a term."""
-    return term(value) if isinstance(value, np.ndarray) and value.dtype == object else value
-
-
-def located(error: ng.NGraphRewriteError, node: onnx.NodeProto) -> ng.NGraphRewriteError:
-    """An error that says at which node it was; one that does is as it was."""
-    if isinstance(error, ModelError) and error.where:
-        return error
-    where = f"the node {node.name or '(no name)'}: {', '.join(node.output)} = {node.op_type}({', '.join(node.input)})"
-    if isinstance(error, NotKnown):
-        return NotKnown(error.what, error.value, where)
-    return ModelError(error.what, where=where, do=error.do)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import ngraph_rewrite as ng
+from onnx_reader.files import dtype_of
 from onnx_reader.table import Value, cast, count, lowest, op, places, term
 
 Axes = list[int] | None
@@ -116,23 +117,35 @@ def standardized(x: Value, axes: tuple[int, ...], epsilon: float) -> tuple[Value
     return (x - mean) * scale, mean, scale
 
 
+def _wide(x: Value, stash_type: int = 1) -> Value:
+    """`x` in the dtype that statistics have, if that is a wider one."""
+    own = dtype_of(stash_type)
+    return cast(x, own) if np.dtype(x.dtype).itemsize < own.itemsize else x
+
+
 def _by_channel(v: Value, x: Value) -> Value:
-    return np.reshape(v, (-1, *(1,) * (len(x.shape) - 2)))
+    """Numbers of channels as they stand beside `x`; those of each place of a sample already do."""
+    return np.reshape(v, (-1, *(1,) * (len(x.shape) - 2))) if len(v.shape) == 1 else v
 
 
 @op("BatchNormalization")
 def batch_normalization(
     x: Value, scale: Value, shift: Value, mean: Value, variance: Value, *, epsilon: float = 1e-5, momentum: float = 0.9,
-    training_mode: int = 0, spatial: int = 1, is_test: int = 1, outputs: int,
+    training_mode: int = 0, spatial: int = 1, is_test: int = 0, outputs: int, opset: int,
 ) -> Any:  # fmt: skip
-    """In training the statistics of the batch, and those that are kept for inference after it."""
-    if not training_mode:
+    """In training the statistics of the batch, and those that are kept for inference after it.
+
+    Before version 14 it is training if there are outputs for it, before version 7 unless `is_test` says that it is not.
+    """
+    old = not is_test if opset < 7 else opset < 14 and outputs > 1
+    if not (training_mode or old):
         factor = scale / np.sqrt(variance + epsilon)
-        return x * _by_channel(factor, x) + _by_channel(shift - mean * factor, x)
-    axes = (0, *range(2, len(x.shape)))
-    y = standardized(x, axes, epsilon)[0] * _by_channel(scale, x) + _by_channel(shift, x)
-    kept = zip((mean, variance), (np.mean(x, axis=axes), np.var(x, axis=axes)), strict=True)
-    return (y, *(old * momentum + new * (1 - momentum) for old, new in kept))[:outputs]
+        return cast(x * _by_channel(factor, x) + _by_channel(shift - mean * factor, x), x.dtype)
+    axes, wide = (0, *range(2, len(x.shape))) if spatial else (0,), _wide(x)
+    y = standardized(wide, axes, epsilon)[0] * _by_channel(scale, x) + _by_channel(shift, x)
+    own = [cast(f(wide, axis=axes), mean.dtype) for f in (np.mean, np.var)]
+    kept = [a * momentum + b * (1 - momentum) for a, b in zip((mean, variance), own, strict=True)]
+    return (cast(y, x.dtype), *kept, *own)[:outputs]
 
 
 @op("InstanceNormalization")
@@ -147,8 +160,9 @@ def layer_normalization(
     outputs: int,
 ) -> Any:  # fmt: skip
     axes = tuple(range(axis % len(x.shape), len(x.shape)))
-    y, mean, factor = standardized(x, axes, epsilon)
-    return (y * scale if shift is None else y * scale + shift, mean, factor)[:outputs]
+    y, *statistics = standardized(_wide(x, stash_type), axes, epsilon)
+    y = cast(y, x.dtype) * scale
+    return (y if shift is None else y + shift, *(cast(v, dtype_of(stash_type)) for v in statistics))[:outputs]
 
 
 @op("GroupNormalization", since=21)
@@ -157,19 +171,23 @@ def group_normalization(
 ) -> Value:
     n, c, *places = x.shape
     grouped = np.reshape(x, (n, num_groups, c // num_groups, *places))
-    y = np.reshape(standardized(grouped, tuple(range(2, len(places) + 3)), epsilon)[0], x.shape)
+    y, *_ = standardized(_wide(grouped, stash_type), tuple(range(2, len(places) + 3)), epsilon)
+    y = cast(np.reshape(y, x.shape), x.dtype)
     return y * _by_channel(scale, x) + _by_channel(shift, x)
 
 
 @op("RMSNormalization")
 def rms_normalization(x: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1) -> Value:
     axes = tuple(range(axis % len(x.shape), len(x.shape)))
-    return x / np.sqrt(np.mean(x * x, axis=axes, keepdims=True) + epsilon) * scale
+    wide = _wide(x, stash_type)
+    return cast(wide / np.sqrt(np.mean(wide * wide, axis=axes, keepdims=True) + epsilon), scale.dtype) * scale
 
 
 @op("MeanVarianceNormalization")
 def mean_variance_normalization(x: Value, *, axes: Axes = None) -> Value:
-    return standardized(x, tuple(axes or (0, 2, 3)), 1e-9)[0]
+    """Its epsilon is added to the deviation, not to the variance."""
+    along = tuple(axes or (0, 2, 3))
+    return (x - np.mean(x, axis=along, keepdims=True)) / (np.std(x, axis=along, keepdims=True) + 1e-9)
 
 
 @op("LpNormalization")

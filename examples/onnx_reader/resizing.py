@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import ngraph_rewrite as ng
-from onnx_reader.table import Value, cast, known_length, op, places, term
+from onnx_reader.table import Value, cast, known_length, lowest, op, places, term
 
 PLACES = {"half_pixel": "centers", "align_corners": "corners", "asymmetric": "starts"}
 ROUNDINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -36,7 +36,8 @@ def resize(
     new, factors = _new_lengths(old, scales, sizes, keep_aspect_ratio_policy)
     crops = coordinate_transformation_mode == "tf_crop_and_resize"
     regions = np.asarray(roi, np.float64).reshape(2, -1) if crops else np.zeros((2, len(along)))
-    usual, y = not (antialias or exclude_outside or cubic_coeff_a != -0.75), term(x)
+    usual = not (antialias or exclude_outside or cubic_coeff_a != -0.75)
+    y = term(x) if mode == "nearest" else _between(x)
     for axis, n, m, scale, region in zip(along, old, new, factors, regions.T, strict=True):
         if (n, scale) == (m, 1) and not crops:
             continue
@@ -52,7 +53,20 @@ def resize(
         if crops:
             outside = np.reshape((at < 0) | (at > n - 1), (-1, *(1,) * (y.ndim - 1 - axis)))
             y = np.where(outside, extrapolation_value, y)
-    return cast(y, x.dtype)
+    return _rounded(y, x.dtype)
+
+
+def _between(x: Value) -> ng.Op:
+    """`x` as floats: integers have nothing between them."""
+    dtype = np.dtype(x.dtype)
+    return term(x if dtype.kind not in "biu" else cast(x, np.float32 if dtype.itemsize < 4 else np.float64))
+
+
+def _rounded(y: ng.Op, dtype: Any) -> Value:
+    """Floats as the nearest integers, if the dtype is of such, that it has."""
+    if np.dtype(dtype).kind in "iu" and y.dtype != dtype:
+        y = np.clip(np.round(y), lowest(dtype), lowest(dtype, False))
+    return cast(y, dtype)
 
 
 def _means_the_same(mode: str, where: str, rounding: str, n: Any, m: Any, scale: Any) -> bool:
@@ -138,4 +152,5 @@ def grid_sample(
 ) -> Value:
     how = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
     beyond = {"border": "edge", "reflection": "reflect"}.get(padding_mode, padding_mode)
-    return ng.grid_sample(x, grid, how, beyond, "corners" if align_corners else "centers")
+    found = ng.grid_sample(_between(x), grid, how, beyond, "corners" if align_corners else "centers")
+    return cast(found, x.dtype)

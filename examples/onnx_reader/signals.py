@@ -55,8 +55,10 @@ def dft_17(x: Value, length: Value = None, *, axis: int = 1, inverse: int = 0, o
 @op("STFT", known="step length")
 def stft(x: Value, step: Value, window: Value = None, length: Value = None, *, onesided: int = 1) -> Value:
     """The spectra of parts of a signal (samples, places, 1 or 2) that begin a step apart."""
-    size = int(np.reshape(length, ())) if length is not None else known_length(window.shape[0], "the window")
-    first = np.arange(0, known_length(x.shape[1], "a signal") - size + 1, int(np.reshape(step, ())))
+    whole = known_length(x.shape[1], "a signal")
+    size = whole if window is None else known_length(window.shape[0], "the window")
+    size = size if length is None else int(np.reshape(length, ()))
+    first = np.arange(0, whole - size + 1, int(np.reshape(step, ())))
     parts = term(x)[:, first[:, None] + np.arange(size)]
     parts = parts if window is None else parts * np.reshape(window, (-1, 1))
     return dft(parts, None, np.array(2), onesided=onesided)

@@ -105,6 +105,11 @@ def term(value: Value) -> ng.Op:
     return value if is_term(value) else ng.numpy.asarray(value)
 
 
+def unless_lengths(value: Value) -> Value:
+    """Lengths that are not known yet as a term; and bfloat16, which NumPy makes float32 beside numbers of Python."""
+    return term(value) if isinstance(value, np.ndarray) and str(value.dtype) in ("object", "bfloat16") else value
+
+
 def space(*values: Value) -> Any:
     """NumPy for values that are all known, ``ng.numpy`` where one is a term."""
     return ng.numpy if any(map(is_term, values)) else np

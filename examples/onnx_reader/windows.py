@@ -103,7 +103,7 @@ def max_pool(
     x: Value, *, kernel_shape: list[int], auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Numbers = None,
     pads: Numbers = None, storage_order: int = 0, strides: Numbers = None, outputs: int,
 ) -> Value:  # fmt: skip
-    s = _longer(x, slide(x, kernel_shape, strides, dilations, pads, auto_pad), ceil_mode)
+    s = _longer(x, slide(x, kernel_shape, strides, dilations, pads, auto_pad), ceil_mode, auto_pad)
     best = _pooled("max", x, s)
     return (best, _places_of_greatest(term(x), s, storage_order)) if outputs > 1 else best
 
@@ -115,7 +115,7 @@ def average_pool(
 ) -> Value:  # fmt: skip
     """What ceil_mode adds behind an axis never counts, other padding if it is said so."""
     s = slide(x, kernel_shape, strides, dilations, pads, auto_pad)
-    longer = _longer(x, s, ceil_mode)
+    longer = _longer(x, s, ceil_mode, auto_pad)
     if not count_include_pad or longer == s:
         return _pooled("avg", x, longer, bool(count_include_pad))
     padded = np.pad(x, [(0, 0), (0, 0), *zip(s.before, s.after, strict=True)])
@@ -128,7 +128,7 @@ def lp_pool(
     x: Value, *, kernel_shape: list[int], auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Numbers = None,
     p: int = 2, pads: Numbers = None, strides: Numbers = None,
 ) -> Value:  # fmt: skip
-    s = _longer(x, slide(x, kernel_shape, strides, dilations, pads, auto_pad), ceil_mode)
+    s = _longer(x, slide(x, kernel_shape, strides, dilations, pads, auto_pad), ceil_mode, auto_pad)
     return _pooled("sum", np.abs(x) ** p, s) ** (1 / p)
 
 
@@ -137,9 +137,9 @@ def _pooled(kind: str, x: Value, s: Slide, counted: bool = False) -> Value:
     return ng.semi.pooling(term(x), kind, axes, s.sizes, s.strides, s.before, s.after, s.dilations, counted)
 
 
-def _longer(x: Value, s: Slide, ceil_mode: int) -> Slide:
-    """With ceil_mode the last window may go beyond the end, if it begins before that."""
-    if not ceil_mode:
+def _longer(x: Value, s: Slide, ceil_mode: int, auto_pad: str) -> Slide:
+    """With ceil_mode the last window may go beyond the end, if it begins before that; never if padding is VALID."""
+    if not ceil_mode or auto_pad == "VALID":
         return s
     after = []
     for n, reach, k, a, b in zip(x.shape[2:], s.reach, s.strides, s.before, s.after, strict=True):
