@@ -529,6 +529,27 @@ SAID: dict[str, tuple[int, str, dict[str, Any], list[Any]]] = {
         17, "agraph (float[1, 2, 1] x, int64 k) => (float[1, 1, 2, 2] y) { y = STFT (x, k) }",
         {"x": np.array([[[3], [1]]], "f"), "k": np.array(1)}, [np.array([[[[4, 0], [2, 0]]]], "f")],
     ),
+    "behind the border is what is at the border": (
+        20, """agraph (float[1, 1, 1, 2] x, float[1, 1, 2, 2] g) => (float[1, 1, 1, 2] y) {
+            y = GridSample <mode = "cubic", padding_mode = "border"> (x, g) }""",
+        {"x": np.array([[[[1, 5]]]], "f"), "g": np.array([[[[1.6, 0], [-1.2, 0]]]], "f")},
+        [np.array([[[[5, 1]]]], "f")],
+    ),
+    "quotients of lengths are cut off, not rounded down": (
+        21, """agraph (float[n] x) => (int32[1] y, int64[1] z, int64[1] u, int64[1] v) {
+            n = Shape (x)
+            m = Neg (n)
+            two = Constant <value_ints = [2]> ()
+            less = Constant <value_ints = [-2]> ()
+            a = Div (m, two)
+            b = Neg (a)
+            y = Cast <to = 6> (b)
+            z = Div (m, less)
+            u = Mod (m, two)
+            c = Mod <fmod = 1> (m, two)
+            v = Neg (c) }""",
+        {"x": np.zeros(5, "f")}, [np.array([2], "i"), *(np.array([n]) for n in (2, 1, 1))],
+    ),
 }  # fmt: skip
 
 
@@ -583,6 +604,7 @@ REFUSED = {
     "agraph (seq(float[3]) x) => (float[3] y) { k = Constant <value_int = 0> ()\n y = SequenceAt (x, k) }": "without a",
     "agraph (float[3] x) => (float[3] y) { y = Add (x, z) }": r"(?s)nothing before it gives 'z'.*y = Add\(x, z\)",
     "agraph (float[3] x) => (float[3] y) { z = Neg (x) }": "nothing gives 'y'",
+    "agraph (float[1, 3, n] x) => (float[1, 3, 2] y) { y = DFT (x) }": "the last axis has the unknown length n",
     "agraph (float[3] x) => (float[5] y) { k = Constant <value_ints = [1, 2]> ()\n i = Constant <value_int = 2> ()\n"
     "y = Gather (k, i) }": r"(?s)it cannot be computed: index 2.*y = Gather\(k, i\)",
     "agraph (float[3] x) => (float[3] y) { y = Loop (, , x) <body = s (int64 i, bool c, float[3] a) => "

@@ -77,12 +77,25 @@ def divide(x: Value, y: Value, *, axis: int | None = None, broadcast: int = 0) -
 def _divided(x: Value, y: Value) -> Value:
     kinds = {np.dtype(v.dtype).kind for v in (x, y)}
     if "O" in kinds:
-        return np.floor_divide(x, y)
+        return np.frompyfunc(_cut, 2, 1)(x, y)
     return np.floor_divide(x - np.fmod(x, y), y) if kinds <= {"i", "u"} else np.divide(x, y)
+
+
+def _cut(a: Any, b: Any) -> Any:
+    """The quotient of two lengths, or integers."""
+    top, bottom = (-n if _below(n) else n for n in (a, b))
+    return top // bottom if _below(a) == _below(b) else -(top // bottom)
+
+
+def _below(n: Any) -> bool:
+    """Whether a number is negative. One that is not known is, or is 0, if it is a sum of nothing but such."""
+    return all(c < 0 for _, c in n.terms) if isinstance(n, ng.Length) else n < 0
 
 
 @op("Mod")
 def mod(x: Value, y: Value, *, fmod: int = 0) -> Value:
+    if any(v.dtype == object for v in (x, y)):
+        return x - _divided(x, y) * y if fmod else np.mod(x, y)
     return np.fmod(x, y) if fmod else np.mod(x, y)
 
 

@@ -18,7 +18,7 @@ from onnx import defs, helper
 import ngraph_rewrite as ng
 from onnx_reader.bodies import Body
 from onnx_reader.files import array_of, definition, domain, dtype_of, full_name, located
-from onnx_reader.table import Entry, ModelError, NotKnown, Value, find, is_term, lengths, unless_lengths
+from onnx_reader.table import Entry, ModelError, NotKnown, Value, cast, find, is_term, settled, unless_lengths
 
 # Where NumPy computes with lengths that are not known yet; to other operators they are terms.
 WITH_LENGTHS = frozenset(
@@ -68,7 +68,8 @@ def read(
     values |= {n: np.asarray(v) if n in tensors else v for n, v in (known or {}).items()}
     inputs = _placeholders([i for i in model.graph.input if i.name not in values], lengths or {})
     found = walk.graph(model.graph, values | inputs)
-    return Model(inputs, found, {t.name: t for t in walk.arrays})
+    outputs = {o.name: _declared(found[o.name], o) for o in model.graph.output}
+    return Model(inputs, outputs, {t.name: t for t in walk.arrays})
 
 
 def _placeholders(inputs: Sequence[onnx.ValueInfoProto], lengths: Mapping[str, int]) -> dict[str, ng.Op]:
@@ -83,6 +84,12 @@ def _placeholders(inputs: Sequence[onnx.ValueInfoProto], lengths: Mapping[str, i
         shape = [_length(d, f"{info.name}.{k}", lengths) for k, d in enumerate(tensor.shape.dim)]
         found[info.name] = ng.placeholder(shape, dtype_of(tensor.elem_type), name=info.name)
     return found
+
+
+def _declared(value: Value, info: onnx.ValueInfoProto) -> Value:
+    """A result: lengths that are not known yet are a term, of the dtype that the model says."""
+    lengths = isinstance(value, np.ndarray) and value.dtype == object
+    return cast(value, dtype_of(info.type.tensor_type.elem_type or onnx.TensorProto.INT64)) if lengths else value
 
 
 def _length(dim: onnx.TensorShapeProto.Dimension, otherwise: str, lengths: Mapping[str, int]) -> int | ng.Length:
@@ -238,10 +245,3 @@ def folded(outputs: Sequence[Value], inputs: Sequence[Value]) -> Sequence[Value]
     with ng.make_transformer("reference") as transformer:
         computed = dict(zip(terms, transformer.computation(terms)(), strict=True))
     return [np.asarray(computed.get(v, v)) if is_term(v) else v for v in outputs]
-
-
-def settled(value: Value) -> Value:
-    """What NumPy has computed as an array; of integers, if no length in it is left that is not known yet."""
-    array = np.asarray(value) if isinstance(value, np.generic | ng.Length | int) else value
-    objects = isinstance(array, np.ndarray) and array.dtype == object
-    return lengths(array.reshape(-1)).reshape(array.shape) if objects else array

@@ -151,6 +151,14 @@ def grid_sample(
     x: Value, grid: Value, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros"
 ) -> Value:
     how = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    if (how, padding_mode) == ("cubic", "border"):
+        grid = _inside(x, grid, bool(align_corners))
     beyond = {"border": "edge", "reflection": "reflect"}.get(padding_mode, padding_mode)
     found = ng.grid_sample(_between(x), grid, how, beyond, "corners" if align_corners else "centers")
     return cast(found, x.dtype)
+
+
+def _inside(x: Value, grid: Value, align_corners: bool) -> Value:
+    """A grid whose places outside are those of the nearest pixels, which a curve through pixels would go beyond."""
+    last = [1 if align_corners else 1 - 1 / known_length(n, "an image") for n in reversed(x.shape[2:])]
+    return np.where(np.greater(np.abs(grid), 1), np.sign(grid) * np.array(last, grid.dtype), grid)

@@ -19,7 +19,8 @@ def dft(x: Value, length: Value = None, axis: Value = None, *, inverse: int = 0,
     n = int(np.reshape(length, ())) if length is not None else 2 * (own - 1) if back else own
     kept = min(own, n // 2 + 1 if back else n)
     lines = lines[..., :kept, :]
-    real, imaginary = lines[..., 0], lines[..., 1] if lines.shape[-1] == 2 else None
+    pairs = known_length(lines.shape[-1], "the last axis") == 2
+    real, imaginary = lines[..., 0], lines[..., 1] if pairs else None
     found = _halves(real, imaginary, n) if back else _whole(real, imaginary, n, -1 if inverse else 1, onesided)
     return np.moveaxis(found, -2, at)
 

@@ -128,6 +128,13 @@ def lengths(values: Iterable[Any]) -> np.ndarray:
     return np.array(listed, object if any(isinstance(n, ng.Length) for n in listed) else np.int64)
 
 
+def settled(value: Value) -> Value:
+    """What NumPy has computed as an array; of integers, if no length in it is left that is not known yet."""
+    array = np.asarray(value) if isinstance(value, np.generic | ng.Length | int) else value
+    objects = isinstance(array, np.ndarray) and array.dtype == object
+    return lengths(array.reshape(-1)).reshape(array.shape) if objects else array
+
+
 def places(axes: Value, rank: int) -> tuple[int, ...]:
     """Axes as places from 0 on; None stands for all."""
     return tuple(range(rank)) if axes is None else tuple(int(a) % max(rank, 1) for a in np.asarray(axes).reshape(-1))
