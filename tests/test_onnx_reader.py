@@ -550,6 +550,20 @@ SAID: dict[str, tuple[int, str, dict[str, Any], list[Any]]] = {
             v = Neg (c) }""",
         {"x": np.zeros(5, "f")}, [np.array([2], "i"), *(np.array([n]) for n in (2, 1, 1))],
     ),
+    "a range ends before its limit, and its steps add up to no error": (
+        11, """agraph (float a, float b, float d, float c, float e) => (float[n] y, float[m] z) {
+            y = Range (a, b, d)
+            z = Range (c, e, d) }""",
+        {"a": np.float32(0), "b": np.float32(0.3), "d": np.float32(0.1), "c": np.float32(1e4), "e": np.float32(10001)},
+        [np.array([0, 0.1, 0.2], "f"), (1e4 + np.arange(10) / 10).astype("f")],
+    ),
+    "products of bytes may be beyond what 16-bit scales have": (
+        21, """agraph (uint8[1, 2] x, float16 s, uint8 z, uint8[2, 1] w, float16 t) => (uint8[1, 1] y) {
+            y = QLinearMatMul (x, s, z, w, s, z, t, z) }""",
+        {"x": np.full((1, 2), 200, np.uint8), "s": np.float16(1), "z": np.uint8(0), "w": np.full((2, 1), 200, np.uint8),
+         "t": np.float16(1000)},
+        [np.array([[80]], np.uint8)],
+    ),
 }  # fmt: skip
 
 

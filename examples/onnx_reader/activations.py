@@ -47,9 +47,14 @@ def celu(x: Value, *, alpha: float = 1.0) -> Value:
     return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0) / alpha), x)
 
 
-@op("Selu")
+@op("Selu", since=6)
 def selu(x: Value, *, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875) -> Value:
     return gamma * elu(x, alpha=alpha)
+
+
+@op("Selu")
+def selu_1(x: Value, *, alpha: float = 1.6732, gamma: float = 1.0507) -> Value:
+    return selu(x, alpha=alpha, gamma=gamma)
 
 
 @op("Sigmoid")

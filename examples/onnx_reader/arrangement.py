@@ -11,7 +11,7 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from onnx_reader.files import dtype_of
-from onnx_reader.table import Value, is_term, known_length, lengths, op, places, space, term
+from onnx_reader.table import Value, cast, is_term, known_length, lengths, op, places, space, term
 
 Axes = list[int] | None
 
@@ -57,11 +57,15 @@ def eye_like(x: Value, *, dtype: int | None = None, k: int = 0) -> Value:
 
 
 @op("Range", known="start limit delta")
-def arange(start: Value, limit: Value, delta: Value) -> Value:
+def arange(start: Value, limit: Value, delta: Value, *, stash_type: int = 1) -> Value:
+    """Floats are computed in their dtype, those of 16 bits in another."""
     ends = [v.item() for v in (start, limit, delta)]
     if any(isinstance(n, ng.Length) for n in ends):
         return ng.numpy.arange(*ends, dtype="int64")
-    return np.arange(*ends, dtype=start.dtype)
+    if start.dtype.kind in "iu":
+        return np.arange(*ends, dtype=start.dtype)
+    a, b, step = (cast(v, dtype_of(stash_type) if v.dtype.itemsize < 4 else v.dtype) for v in (start, limit, delta))
+    return cast(a + np.arange(max(np.ceil((b - a) / step), 0)).astype(a.dtype) * step, start.dtype)
 
 
 # -- shapes -----------------------------------------------------------------------------------------------

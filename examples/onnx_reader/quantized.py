@@ -64,8 +64,10 @@ def _centered(x: Value, zero: Value) -> Value:
 def qlinear_matmul(
     x: Value, scale_x: Value, zero_x: Value, y: Value, scale_y: Value, zero_y: Value, scale: Value, zero: Value
 ) -> Value:
+    """In float32, though scales may be of 16 bits."""
+    scale_x, scale_y, scale = (cast(v, np.float32) for v in (scale_x, scale_y, scale))
     product = np.matmul(dequantize(x, scale_x, zero_x, axis=-2), dequantize(y, scale_y, zero_y, axis=-1))
-    return quantize(cast(product, scale.dtype), scale, zero, axis=-2)
+    return quantize(product, scale, zero, axis=-2)
 
 
 @op("QLinearConv", like=conv)
