@@ -238,6 +238,23 @@ def test_memory_is_let_go_when_a_result_is_there(fake: FakeDriver) -> None:
     assert not alive()
 
 
+@pytest.mark.parametrize("wait", ["cuMemcpyDtoH", "cuStreamSynchronize"])
+def test_memory_that_is_lent_while_a_thread_waits_is_kept(fake: FakeDriver, wait: str) -> None:
+    """Another thread lets go of what was lent before, and lends more: that one is not what was waited for."""
+    Busy(fake)
+    result, first, over = ng.to_device(X), adopted()[1], list[weakref.ref[Any]]()
+
+    def waiting(*given: int) -> None:
+        fake._cuEventQuery = lambda event: (cu.CUresult.CUDA_SUCCESS,)
+        over.append(adopted()[1])
+        fake._cuEventQuery = lambda event: (BUSY,)
+        assert not first()
+
+    setattr(fake, f"_{wait}", lambda *given: waiting(*given) or ())
+    np.asarray(result) if wait == "cuMemcpyDtoH" else find_device().synchronize()
+    assert over[0]()
+
+
 def test_events_that_fail_are_not_lost(fake: FakeDriver) -> None:
     given = ng.to_device(X)
     for number in range(3):

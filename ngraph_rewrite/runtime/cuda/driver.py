@@ -160,10 +160,10 @@ class RealDevice:
 
     def download(self, array: Array, address: int) -> None:
         self._context.enter()
-        held = len(self._lent)
+        began = self._lent.now()
         if array.nbytes:
             checked(cu.cuMemcpyDtoH(address_of(array), address, array.nbytes), "running on the GPU")
-            self._lent.let_go(held)
+            self._lent.let_go(began)
 
     def copy(self, target: int, source: int, size: int) -> None:
         self._context.enter()
@@ -211,9 +211,9 @@ class RealDevice:
 
     def synchronize(self) -> None:
         self._context.enter()
-        held = len(self._lent)
+        began = self._lent.now()
         checked(cu.cuStreamSynchronize(STREAM), "running on the GPU")
-        self._lent.let_go(held)
+        self._lent.let_go(began)
 
     def synchronize_stream(self, stream: int) -> None:
         self._context.enter()

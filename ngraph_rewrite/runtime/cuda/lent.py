@@ -10,7 +10,8 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 from cuda.bindings import driver as cu
 
@@ -21,18 +22,33 @@ _DEFAULT_STREAM = 0
 _RELAXED = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
 
 
+class _Held(NamedTuple):
+    """An owner that is kept.
+
+    Attributes:
+        moment: When that began.
+        event: What comes when nothing reads its memory any more; None if it could not be had.
+    """
+
+    moment: int
+    event: Any
+    owner: object
+
+
 class LentMemory:
     """Owners, each with an event of the default stream, which comes when all is done that was asked for before.
 
-    Events are used again: there are as many as there were owners at once. One that could not be had is None: then the
-    owner is kept until somebody has waited for all.
+    Events are used again: there are as many as there were owners at once. Where one could not be had, the owner is kept
+    until somebody has waited for all.
     """
 
     def __init__(self) -> None:
-        self._held, self._unused, self._lock = deque[tuple[Any, object]](), list[Any](), threading.Lock()
+        self._held, self._unused, self._lock = deque[_Held](), list[Any](), threading.Lock()
+        self._moments = count(1)
 
-    def __len__(self) -> int:
-        return len(self._held)
+    def now(self) -> int:
+        """This moment, for who waits from now on until all is done: `let_go`."""
+        return next(self._moments)
 
     def hold(self, owner: object) -> None:
         """Keep an owner that nobody else may have any more, if something is running, until that is done."""
@@ -44,7 +60,7 @@ class LentMemory:
                 event = self._recorded()
             except DeviceError:
                 event = None
-            self._held.append((event, owner))
+            self._held.append(_Held(next(self._moments), event, owner))
 
     def let_wait(self, streams: Iterable[int]) -> None:
         """Let streams of other libraries wait until all is done that was asked for."""
@@ -55,18 +71,17 @@ class LentMemory:
         finally:
             self._unused.append(event)  # who waits for it waits for what it is now
 
-    def let_go(self, done: int = 0) -> None:
+    def let_go(self, moment: int = 0) -> None:
         """Let go of those that nothing reads any more.
 
         Args:
-            done: So many, those that were held first, are known to be among them.
+            moment: When somebody began to wait for all, who is back: others may hold more meanwhile.
         """
         if self._held:
             with _leaving_captures():
-                while (found := self._first_done(done > 0)) is not None:
-                    done -= 1
-                    if found[0] is not None:
-                        self._unused.append(found[0])
+                while (found := self._first_done(moment)) is not None:
+                    if found.event is not None:
+                        self._unused.append(found.event)
 
     def _recorded(self) -> Any:
         """An event that comes when all is done that was asked for."""
@@ -82,7 +97,7 @@ class LentMemory:
             raise
         return event
 
-    def _first_done(self, is_done: bool) -> tuple[Any, object] | None:
+    def _first_done(self, moment: int) -> _Held | None:
         """The one that was held first, if that is over; its owner ends with what this gives.
 
         None if somebody else is at it: the garbage collector may end an array in the middle of this.
@@ -90,12 +105,16 @@ class LentMemory:
         if not self._held or not self._lock.acquire(blocking=False):
             return None
         try:
-            event = self._held[0][0] if self._held else None
-            if is_done and self._held or event is not None and cu.cuEventQuery(event)[0] == cu.CUresult.CUDA_SUCCESS:
-                return self._held.popleft()
-            return None
+            return self._held.popleft() if self._held and _is_done(self._held[0], moment) else None
         finally:
             self._lock.release()
+
+
+def _is_done(held: _Held, moment: int) -> bool:
+    """Whether nothing reads that memory any more."""
+    if held.moment < moment:
+        return True
+    return held.event is not None and bool(cu.cuEventQuery(held.event)[0] == cu.CUresult.CUDA_SUCCESS)
 
 
 @contextmanager
