@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from cuda.bindings import driver as cu
 
-from ngraph_rewrite.runtime.cuda import checked, context, device, downloads, driver, lent, recorded, starting
+from ngraph_rewrite.runtime.cuda import checked, context, device, downloads, driver, elsewhere, lent, recorded, starting
 
 _MADE = re.compile("Alloc|Create|Get|Retain|Load|Instantiate|Add|EndCapture")
 ROOM = 1 << 30
@@ -190,7 +190,7 @@ def fake_driver(capability: tuple[int, int] = (9, 0), devices: int = 1) -> Itera
         gc.collect()  # what ends is given back to the driver that it is of
     fake = FakeDriver(capability)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (checked, context, downloads, driver, lent, recorded, starting):
+        for module in (checked, context, downloads, driver, elsewhere, lent, recorded, starting):
             patch.setattr(module, "cu", fake)
         fake.devices = devices
         own = FakeDevice(fake)

@@ -27,7 +27,7 @@ class DeviceArray:
         owner: What keeps its memory; None if it is its own, which goes with it.
         dtype: As NumPy has it.
         read_only: Whether whoever it is from may not have it written.
-        elsewhere: Whether it was lent for use on another stream than the default one, which its end waits for.
+        elsewhere: How many bytes were lent for use on another stream than the default one, if any.
         stream: The stream where its owner uses it, if that is told; it waits until a call is done that reads it.
     """
 
@@ -44,7 +44,7 @@ class DeviceArray:
         stream: int | None = None,
     ) -> None:
         self.device, self.shape, self.dtype, self.address = device, shape, dtype, address
-        self.owner, self.read_only, self.stream, self.elsewhere = owner, read_only, stream, False
+        self.owner, self.read_only, self.stream, self.elsewhere = owner, read_only, stream, 0
 
     def __del__(self) -> None:
         if self.owner is None:
@@ -115,7 +115,8 @@ class DeviceArray:
         given = self.__copy__() if copy else self
         if stream not in (None, DEFAULT_STREAM, NO_STREAM):
             self.device.synchronize()
-        given.elsewhere |= stream not in (None, DEFAULT_STREAM)
+        if stream not in (None, DEFAULT_STREAM):
+            given.elsewhere = given.nbytes
         kind, read_only = self.__dlpack_device__()[0], given.read_only
         handed = Handed(given.address, given.shape, given.dtype, kind, given, read_only, bool(copy))
         return handed_over(handed, max_version)

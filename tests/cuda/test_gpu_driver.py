@@ -29,6 +29,7 @@ from fake_driver import ROOM, FakeDevice, FakeDriver, fake_driver  # noqa: E402
 
 from ngraph_rewrite.runtime.cuda import cublas  # noqa: E402
 from ngraph_rewrite.runtime.cuda.context import Context  # noqa: E402
+from ngraph_rewrite.runtime.cuda.elsewhere import MOST as MOST_ELSEWHERE  # noqa: E402
 from ngraph_rewrite.runtime.cuda.recorded import RecordedGraph  # noqa: E402
 
 pytestmark = pytest.mark.cuda
@@ -294,14 +295,40 @@ def test_memory_that_is_taken_again_is_large_enough_and_its_own(driver: FakeDriv
     assert len(driver.memory) == len(sizes) - more
 
 
+def lack_memory() -> None:
+    """Ask for more than there is."""
+    with pytest.raises(ng.DeviceMemoryError):
+        find_device().allocate(2 * ROOM, "a test")
+
+
 @pytest.mark.parametrize("stream, waits", [(None, 0), (1, 0), (2, 1), (12345, 1), (-1, 1)])
-def test_memory_that_was_lent_to_another_stream_is_waited_for(fake: FakeDriver, stream: int, waits: int) -> None:
+def test_memory_that_was_lent_to_another_stream_is_kept_until_memory_is_lacking(
+    fake: FakeDriver, stream: int | None, waits: int
+) -> None:
+    """The end of an array waits for nothing: it may come at any moment, and within a capture."""
     array = ng.to_device(X)
-    capsule = array.__dlpack__(stream=stream)
-    del array
-    assert not fake.counts()["cuCtxSynchronize"]
-    del capsule
+    capsule, address = array.__dlpack__(stream=stream), array.address
+    del array, capsule
+    again = [find_device().allocate(X.nbytes, "a test") for _ in range(2)]
+    assert not fake.counts()["cuCtxSynchronize"] and (address in again) == (not waits)
+    lack_memory()
     assert fake.counts()["cuCtxSynchronize"] == waits
+    assert not waits or address not in fake.memory
+
+
+@pytest.mark.parametrize("count, size", [(MOST_ELSEWHERE, 24), (3, ROOM // 16 // 3)])
+def test_so_much_memory_is_kept_that_other_streams_used(fake: FakeDriver, count: int, size: int) -> None:
+    """And then it is waited for, by who takes more; not by who ends an array."""
+    taken = [find_device().allocate(size, "a test") for _ in range(count + 1)]
+    fake.counts()
+    for address in taken:
+        find_device().allocate(300, "a test")
+        find_device().free(address, size)
+    found = fake.counts()
+    assert not found["cuCtxSynchronize"] and found["cuMemAllocAsync"] == len(taken)
+    find_device().allocate(300, "a test")
+    assert fake.counts()["cuCtxSynchronize"] == 1
+    assert find_device().allocate(size, "a test") in taken
 
 
 def test_no_more_memory_is_kept_than_is_said(fake: FakeDriver) -> None:

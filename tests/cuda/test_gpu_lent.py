@@ -271,10 +271,17 @@ def test_what_others_had_of_others_is_kept_until_all_is_done(fake: FakeDriver) -
     capsule = array.__dlpack__(stream=7)
     fake.failing, fake.error = {"cuCtxSynchronize"}, cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
     del array, capsule
+    lack_memory()
     assert alive()
     fake.failing = set()
-    find_device().allocate(1 << 21, "a test")
+    lack_memory()
     assert not alive()
+
+
+def lack_memory() -> None:
+    """Ask for more than there is: then all work on the GPU is waited for."""
+    with pytest.raises(ng.DeviceMemoryError):
+        find_device().allocate(2 * ROOM, "a test")
 
 
 def test_arrays_that_end_leave_a_thread_its_gpu() -> None:
@@ -297,27 +304,33 @@ def graph_of(run: Callable[[int], None]) -> RecordedGraph:
     return RecordedGraph(find_device()._context, launches, [()], ())  # type: ignore[attr-defined]
 
 
-def test_memory_that_ends_while_launches_are_captured_is_waited_for_later(fake: FakeDriver) -> None:
-    """By the garbage collector, or by another thread: to wait for the whole GPU would end the capture."""
+def test_the_end_of_what_others_had_asks_the_driver_for_nothing(fake: FakeDriver) -> None:
+    """By the garbage collector, or by another thread: to wait for the whole GPU would end what anybody captures."""
+    capsules = [ng.to_device(X).__dlpack__(stream=2), adopted()[0].__dlpack__(stream=2)]
+    fake.counts()
+    capsules.clear()
+    assert not fake.counts()
+
+
+def test_memory_is_not_waited_for_while_launches_are_captured(fake: FakeDriver) -> None:
     capsules = [ng.to_device(X).__dlpack__(stream=2)]
     address = max(fake.memory)
+    capsules.clear()
     fake.counts()
-    graph_of(lambda stream: capsules.clear())
-    assert not fake.counts()["cuCtxSynchronize"]
-    find_device().allocate(1 << 21, "a test")
-    assert fake.counts()["cuCtxSynchronize"] == 1
-    assert find_device().allocate(X.nbytes, "a test") == address
+    graph_of(lambda stream: lack_memory())
+    assert not fake.counts()["cuCtxSynchronize"] and address in fake.memory
+    lack_memory()
+    assert fake.counts()["cuCtxSynchronize"] == 1 and address not in fake.memory
 
 
-def test_memory_that_ends_while_another_library_captures_is_waited_for_later(fake: FakeDriver) -> None:
+def test_memory_that_cannot_be_waited_for_while_another_library_captures_is_waited_for_later(fake: FakeDriver) -> None:
     fake.failing, fake.error = {"cuCtxSynchronize"}, cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
     address = ng.to_device(X).__dlpack__(stream=2) and max(fake.memory)
-    assert find_device().allocate(X.nbytes, "a test") != address
+    lack_memory()
+    assert address in fake.memory
     fake.failing = set()
-    fake.counts()
-    find_device().allocate(1 << 21, "a test")
-    assert fake.counts()["cuCtxSynchronize"] == 1
-    assert address in [find_device().allocate(X.nbytes, "a test") for _ in range(2)]
+    lack_memory()
+    assert address not in fake.memory
 
 
 @pytest.mark.parametrize("where", ["library", "end"])

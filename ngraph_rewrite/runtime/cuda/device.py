@@ -95,8 +95,12 @@ class Device(Protocol):
     def allocate(self, size: int, purpose: str) -> int:
         """The address of so many bytes, aligned to 256; `purpose` is told if there are none left."""
 
-    def free(self, address: int, elsewhere: bool = False) -> None:
-        """Give memory back; if it was used on other streams `elsewhere`, when all that runs there is done."""
+    def free(self, address: int, elsewhere: int = 0) -> None:
+        """Give memory back.
+
+        Args:
+            elsewhere: How many bytes of it were used on other streams, if any: then when all is known to be done there.
+        """
 
     def upload(self, address: int, array: Array) -> None:
         """Copy a row-major array to the device."""
@@ -136,11 +140,11 @@ class Device(Protocol):
     def check_here(self, address: int) -> None:
         """Refuse memory that is on another GPU."""
 
-    def hold(self, owner: object, elsewhere: bool = False) -> None:
+    def hold(self, owner: object, elsewhere: int = 0) -> None:
         """Keep an owner of memory, which another library lent, until all is done that was asked for.
 
         Args:
-            elsewhere: Whether it was used on other streams: then until all is done there, too.
+            elsewhere: How many bytes of it were used on other streams, if any: then until all is done there, too.
         """
 
     def let_wait(self, streams: Iterable[int]) -> None:

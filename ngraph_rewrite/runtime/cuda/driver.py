@@ -7,7 +7,6 @@ wait for and which waits for them.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ from ngraph_rewrite.runtime.cuda.compiler import code_of, prepare_codes
 from ngraph_rewrite.runtime.cuda.context import Context
 from ngraph_rewrite.runtime.cuda.cublas import WORKSPACE, Cublas
 from ngraph_rewrite.runtime.cuda.device import Array, Launched, check_number, out_of_memory
+from ngraph_rewrite.runtime.cuda.elsewhere import UsedElsewhere
 from ngraph_rewrite.runtime.cuda.freed import FreedMemory
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.cuda.lent import LentMemory
@@ -33,7 +33,8 @@ T = TypeVar("T")
 
 # More launches than these are not made one graph, which would take longer to build than it saves.
 MOST_NODES = 1 << 14
-# Which part of its memory large stretches may have that are kept: asking the driver takes longer than a launch.
+# Which part of its memory large stretches may have that are kept: asking the driver takes longer than a launch. And
+# which part may be kept that other streams used, before that is waited for.
 KEPT = 16
 # What drivers say of machine code that they do not know, and not of memory that is full, or of an error before.
 _REFUSED = (
@@ -73,9 +74,8 @@ class RealDevice:
         self._pool = checked(cu.cuDeviceGetDefaultMemPool(device), "asking for its memory")
         kind = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         checked(cu.cuMemPoolSetAttribute(self._pool, kind, cu.cuuint64_t(2**64 - 1)), "keeping memory for reuse")
-        self._freed, self._lent = FreedMemory(self.memory()[1] // KEPT), LentMemory()
-        # What was given back, addresses and owners, and used on other streams, which are not waited for yet.
-        self._elsewhere = deque[int | tuple[object]]()
+        room = self.memory()[1] // KEPT
+        self._freed, self._lent, self._elsewhere = FreedMemory(room), LentMemory(), UsedElsewhere(self._context, room)
         self._functions: dict[str, Any] = {}
         self._library: Cublas | None = None
 
@@ -86,7 +86,8 @@ class RealDevice:
     def _taken(self, size: int, purpose: str) -> int:
         """As `allocate`, of the driver."""
         self._context.enter()
-        self._take_back()
+        if self._elsewhere.is_much():
+            self._take_back()
         wanted = self._freed.rounded(size)
         error, address = cu.cuMemAllocAsync(wanted, STREAM)
         if error == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
@@ -98,41 +99,25 @@ class RealDevice:
         self._freed.add(found, wanted)
         return found
 
-    def free(self, address: int, elsewhere: bool = False) -> None:
+    def free(self, address: int, elsewhere: int = 0) -> None:
         if not self.origin.is_here():
             return
         if elsewhere:
-            self._later(address)
+            self._elsewhere.add(address, elsewhere)
             return
         for other in self._freed.keep(address):
             with self._context.inside():
                 self._give_back(other)
 
-    def _later(self, what: int | tuple[object]) -> None:
-        self._elsewhere.append(what)
-        with self._context.inside():
-            self._take_back()
-
     def _take_back(self) -> None:
-        """Take back what other streams used, when all is done there; not during a capture, which that would end."""
-        if not self._elsewhere or not self._context.capturing.acquire(blocking=False):
-            return
-        try:
-            count = len(self._elsewhere)  # what comes meanwhile is not waited for
-            error = cu.cuCtxSynchronize()
-            if error[0] == cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:  # another library captures
-                return
-            checked(error, "running on the GPU")
-            over = [self._elsewhere.popleft() for _ in range(count)]
-        finally:
-            self._context.capturing.release()
-        for one in over:
-            if isinstance(one, int):
-                self.free(one)
+        """Have what other streams used, once all is done there."""
+        for address in self._elsewhere.take_back():
+            self.free(address)
 
     def _let_go(self) -> None:
         """Let the driver have all that is kept, once nothing uses it."""
         self._context.enter()
+        self._take_back()
         while (kept := self._freed.drop()) is not None:
             self._give_back(kept)
         self.synchronize()
@@ -228,11 +213,11 @@ class RealDevice:
         if error == cu.CUresult.CUDA_SUCCESS:  # else the driver does not know it
             check_number(int(number))
 
-    def hold(self, owner: object, elsewhere: bool = False) -> None:
+    def hold(self, owner: object, elsewhere: int = 0) -> None:
         if not self.origin.is_here():
             return
         if elsewhere:
-            self._later((owner,))
+            self._elsewhere.add((owner,), elsewhere)
             return
         with self._context.inside():
             self._lent.hold(owner)

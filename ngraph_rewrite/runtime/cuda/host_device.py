@@ -57,7 +57,7 @@ class HostDevice(ABC):
         self._memory[address] = array, size
         return address
 
-    def free(self, address: int, elsewhere: bool = False) -> None:
+    def free(self, address: int, elsewhere: int = 0) -> None:
         if self.origin.is_here():
             forbid(address, self._memory.pop(address)[1])
 
@@ -111,7 +111,7 @@ class HostDevice(ABC):
     def check_here(self, address: int) -> None:
         self.origin.check()  # there is one memory
 
-    def hold(self, owner: object, elsewhere: bool = False) -> None:
+    def hold(self, owner: object, elsewhere: int = 0) -> None:
         del owner  # all is done
 
     def let_wait(self, streams: Iterable[int]) -> None:
