@@ -11,15 +11,33 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
+from threading import get_ident
 from typing import Any
 
 import pytest
 from cuda.bindings import driver as cu
 
-from ngraph_rewrite.runtime.cuda import checked, context, device, downloads, driver, elsewhere, lent, recorded, starting
+from ngraph_rewrite.runtime.cuda import (
+    captures,
+    checked,
+    context,
+    device,
+    downloads,
+    driver,
+    elsewhere,
+    lent,
+    recorded,
+    starting,
+)
 
 _MADE = re.compile("Alloc|Create|Get|Retain|Load|Instantiate|Add|EndCapture")
+# What ends a capture of another thread, unless this one leaves captures alone. Source: CUDA driver API, stream capture.
+_UNSAFE = re.compile(
+    "Query|Synchronize$|MemcpyHtoD|MemcpyDtoH|ModuleLoad|MemPoolTrim|Instantiate|Stream(Create|Destroy)|ExecDestroy"
+)
 ROOM = 1 << 30
+USUAL = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
+RELAXED = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
 
 
 class FakeDriver:
@@ -34,6 +52,7 @@ class FakeDriver:
         version: That of CUDA that the driver is of.
         devices: How many GPUs there are.
         overlapping: Of each kernel that was launched by its own whether it might begin while the one before ended.
+        unsafe: The names of functions that would have ended such a capture.
     """
 
     def __init__(self, capability: tuple[int, int] = (9, 0)) -> None:
@@ -44,6 +63,7 @@ class FakeDriver:
         self.memory: dict[int, Any] = {}
         self.failing: set[str] = set()
         self.parameters: dict[int, int] = {}  # how many a function has, by its handle
+        self._modes, self.unsafe = dict[int, Any](), list[str]()
         self._handles = count(1 << 20)
         self._graphs: dict[int, dict[int, tuple[int, ...]]] = {}  # arguments, by graph and node
 
@@ -54,6 +74,8 @@ class FakeDriver:
 
         def call(*arguments: Any) -> tuple[Any, ...]:
             self.calls.append(name)
+            if _UNSAFE.search(name) and self._modes.get(get_ident(), USUAL) != RELAXED:
+                self.unsafe.append(name)
             if name in self.failing:
                 return (self.error,)
             found = own(*arguments) if own is not None else next(self._handles) if _MADE.search(name) else ()
@@ -94,6 +116,14 @@ class FakeDriver:
     def _cuDeviceGetAttribute(self, kind: Any, which: int) -> int:
         major = cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
         return self._capability[0 if kind == major else 1]
+
+    def _cuThreadExchangeStreamCaptureMode(self, mode: Any) -> Any:
+        before = self._modes.get(get_ident(), USUAL)
+        self._modes[get_ident()] = mode
+        return before
+
+    def _cuStreamIsCapturing(self, stream: Any) -> Any:
+        return cu.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
 
     def _cuMemGetInfo(self) -> tuple[int, int]:
         return ROOM - sum(map(len, self.memory.values())), ROOM
@@ -190,7 +220,7 @@ def fake_driver(capability: tuple[int, int] = (9, 0), devices: int = 1) -> Itera
         gc.collect()  # what ends is given back to the driver that it is of
     fake = FakeDriver(capability)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (checked, context, downloads, driver, elsewhere, lent, recorded, starting):
+        for module in (captures, checked, context, downloads, driver, elsewhere, lent, recorded, starting):
             patch.setattr(module, "cu", fake)
         fake.devices = devices
         own = FakeDevice(fake)
@@ -199,3 +229,4 @@ def fake_driver(capability: tuple[int, int] = (9, 0), devices: int = 1) -> Itera
             yield fake
         finally:
             gc.collect()  # what ends here is given back to this driver
+    assert not fake.unsafe, "what others capture is left alone"

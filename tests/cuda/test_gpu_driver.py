@@ -37,6 +37,7 @@ pytestmark = pytest.mark.cuda
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 x, y = (ng.placeholder(ng.anonymous((2, 3)), name=name) for name in "xy")
 one = ng.exp(x) + y
+COPY = {"cuMemcpyDtoH": 1, "cuThreadExchangeStreamCaptureMode": 2}  # which ends no capture of another library
 
 
 def several(term: ng.Op, count: int) -> ng.Op:
@@ -64,7 +65,7 @@ def test_a_call_of_a_small_graph_is_one_call_of_the_driver(fake: FakeDriver) -> 
             found = fake.counts()
             assert number < 3 or found == {"cuLaunchKernelEx": 1}
         computation(a, b)
-        assert fake.counts() == {"cuLaunchKernelEx": 1, "cuMemcpyDtoH": 1}
+        assert fake.counts() == {"cuLaunchKernelEx": 1, **COPY}
         computation(X, X)
         computation(X, X)
         assert fake.counts()["cuMemcpyHtoD"] == 4
@@ -91,9 +92,9 @@ def test_a_graph_is_told_of_launches_whose_arguments_moved(fake: FakeDriver) -> 
         computation(a, b)
         fake.counts()
         computation(a, b)
-        assert fake.counts() == {"cuGraphLaunch": 1, "cuMemcpyDtoH": 1}
+        assert fake.counts() == {"cuGraphLaunch": 1, **COPY}
         computation(a, c)
-        assert fake.counts() == {"cuGraphLaunch": 1, "cuGraphExecKernelNodeSetParams": 1, "cuMemcpyDtoH": 1}
+        assert fake.counts() == {"cuGraphLaunch": 1, "cuGraphExecKernelNodeSetParams": 1, **COPY}
 
 
 def test_after_a_call_that_failed_kernels_are_given_the_arrays_of_the_next(fake: FakeDriver) -> None:

@@ -333,6 +333,39 @@ def test_memory_that_cannot_be_waited_for_while_another_library_captures_is_wait
     assert address not in fake.memory
 
 
+@pytest.mark.parametrize("status", ["ACTIVE", "INVALIDATED", None])
+def test_a_stream_that_is_captured_is_not_asked_what_it_does(fake: FakeDriver, status: str | None) -> None:
+    """Which would end that. A stream that blocks makes the default one unusable (None) while it is captured."""
+    if status is None:
+        found = cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, 0
+    else:
+        found = getattr(cu.CUstreamCaptureStatus, f"CU_STREAM_CAPTURE_STATUS_{status}")
+    fake._cuStreamIsCapturing = lambda stream: found  # type: ignore[method-assign]
+    fake.counts()
+    alive = adopted()[1]
+    asked = fake.counts()
+    assert alive() and not asked["cuStreamQuery"] and not asked["cuEventRecord"]
+    find_device().synchronize()
+    assert not alive()
+
+
+def test_what_is_asked_of_the_driver_ends_no_capture_of_another_library(fake: FakeDriver) -> None:
+    """Copies, waiting, results that are there early, graphs, arrays of others: `fake_driver` looks at what is asked."""
+    Busy(fake)
+    rows = ng.numpy.cumsum(ng.numpy.cumsum(ng.numpy.cumsum(x, axis=0), axis=1), axis=0)
+    with ng.make_transformer("cuda") as transformer:
+        sums = transformer.computation([ng.exp(x), rows], x)
+        sums(X)
+        sums.on_device(Interface(ng.to_device(X), version=3, stream=77))
+        ng.to_device(X).__dlpack__(stream=77)
+    lack_memory()
+    found = fake.counts()
+    assert {"cuMemcpyDtoHAsync", "cuMemcpyHtoD", "cuStreamSynchronize", "cuCtxSynchronize", "cuGraphLaunch"} <= {*found}
+    assert not fake.unsafe
+    fake.cuStreamQuery(0)
+    assert fake.unsafe.pop() == "cuStreamQuery"
+
+
 @pytest.mark.parametrize("where", ["library", "end"])
 @pytest.mark.parametrize("times", [1, CAPTURES])
 def test_a_capture_that_another_library_ended_is_made_again(fake: FakeDriver, where: str, times: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from cuda.bindings import driver as cu
 
+from ngraph_rewrite.runtime.cuda.captures import LeavingCaptures
 from ngraph_rewrite.runtime.cuda.checked import checked
 from ngraph_rewrite.runtime.cuda.context import Context
 from ngraph_rewrite.runtime.cuda.device import Array
@@ -18,7 +19,7 @@ def _destroy(context: Context, stream: Any, events: Sequence[Any]) -> None:
     """Free what the driver keeps of them."""
     if not context.origin.is_here():
         return
-    with context.inside():
+    with context.inside(), LeavingCaptures():
         for event in events:
             checked(cu.cuEventDestroy(event), "freeing an event")
         checked(cu.cuStreamDestroy(stream), "freeing a stream")
@@ -49,6 +50,7 @@ class Downloads:
         """Copy into a row-major array what one of these launches left, as soon as it has."""
         if array.nbytes:
             checked(cu.cuStreamWaitEvent(self._stream, self._events[mark], 0), "waiting for a launch")
-            copied = cu.cuMemcpyDtoHAsync(array.ctypes.data, address, array.nbytes, self._stream)
-            checked(copied, "running on the GPU")
-            checked(cu.cuStreamSynchronize(self._stream), "running on the GPU")
+            with LeavingCaptures():
+                copied = cu.cuMemcpyDtoHAsync(array.ctypes.data, address, array.nbytes, self._stream)
+                checked(copied, "running on the GPU")
+                checked(cu.cuStreamSynchronize(self._stream), "running on the GPU")

@@ -16,6 +16,7 @@ from cuda.bindings import driver as cu
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import DeviceMemoryError
 from ngraph_rewrite.runtime.aligned import address_of
+from ngraph_rewrite.runtime.cuda.captures import LeavingCaptures
 from ngraph_rewrite.runtime.cuda.checked import checked
 from ngraph_rewrite.runtime.cuda.compiler import code_of, prepare_codes
 from ngraph_rewrite.runtime.cuda.context import Context
@@ -121,15 +122,17 @@ class RealDevice:
         while (kept := self._freed.drop()) is not None:
             self._give_back(kept)
         self.synchronize()
-        checked(cu.cuMemPoolTrimTo(self._pool, 0), "giving memory back")
+        with LeavingCaptures():
+            checked(cu.cuMemPoolTrimTo(self._pool, 0), "giving memory back")
 
     def _with_room(self, make: Callable[[], T]) -> T:
         """What the driver makes, which is asked once more if it lacks memory for it."""
-        try:
-            return make()
-        except DeviceMemoryError:
-            self._let_go()
-            return make()
+        with LeavingCaptures():
+            try:
+                return make()
+            except DeviceMemoryError:
+                self._let_go()
+                return make()
 
     def _give_back(self, address: int) -> None:
         checked(cu.cuMemFreeAsync(address, STREAM), "giving memory back")
@@ -137,7 +140,8 @@ class RealDevice:
     def upload(self, address: int, array: Array) -> None:
         self._context.enter()
         if array.nbytes:
-            checked(cu.cuMemcpyHtoD(address, address_of(array), array.nbytes), "copying to the GPU")
+            with LeavingCaptures():
+                checked(cu.cuMemcpyHtoD(address, address_of(array), array.nbytes), "copying to the GPU")
 
     def write(self, address: int, number: int) -> None:
         self._context.enter()
@@ -147,7 +151,8 @@ class RealDevice:
         self._context.enter()
         began = self._lent.now()
         if array.nbytes:
-            checked(cu.cuMemcpyDtoH(address_of(array), address, array.nbytes), "running on the GPU")
+            with LeavingCaptures():
+                checked(cu.cuMemcpyDtoH(address_of(array), address, array.nbytes), "running on the GPU")
             self._lent.let_go(began)
 
     def copy(self, target: int, source: int, size: int) -> None:
@@ -195,14 +200,14 @@ class RealDevice:
         )
 
     def synchronize(self) -> None:
-        self._context.enter()
         began = self._lent.now()
-        checked(cu.cuStreamSynchronize(STREAM), "running on the GPU")
+        self.synchronize_stream(STREAM)
         self._lent.let_go(began)
 
     def synchronize_stream(self, stream: int) -> None:
         self._context.enter()
-        checked(cu.cuStreamSynchronize(stream), "running on the GPU")
+        with LeavingCaptures():
+            checked(cu.cuStreamSynchronize(stream), "running on the GPU")
 
     def check_here(self, address: int) -> None:
         if self._context.is_alone or not address:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cuda.bindings import driver as cu
 
+from ngraph_rewrite.runtime.cuda.captures import LeavingCaptures
 from ngraph_rewrite.runtime.cuda.checked import checked
 from ngraph_rewrite.runtime.cuda.context import Context
 
@@ -42,7 +43,8 @@ class UsedElsewhere:
             return []
         try:
             count = len(self._kept)  # what comes meanwhile is not waited for
-            error = cu.cuCtxSynchronize()
+            with LeavingCaptures():
+                error = cu.cuCtxSynchronize()
             if error[0] == cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:  # another library captures
                 return []
             checked(error, "running on the GPU")

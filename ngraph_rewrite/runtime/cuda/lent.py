@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import suppress
 from itertools import count
 from typing import Any, NamedTuple
 
 from cuda.bindings import driver as cu
 
 from ngraph_rewrite.errors import DeviceError
+from ngraph_rewrite.runtime.cuda.captures import LeavingCaptures, may_be_asked
 from ngraph_rewrite.runtime.cuda.checked import checked
 
 _DEFAULT_STREAM = 0
-_RELAXED = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
 
 
 class _Held(NamedTuple):
@@ -53,13 +53,13 @@ class LentMemory:
     def hold(self, owner: object) -> None:
         """Keep an owner that nobody else may have any more, if something is running, until that is done."""
         self.let_go()
-        with _leaving_captures():
-            if cu.cuStreamQuery(_DEFAULT_STREAM)[0] == cu.CUresult.CUDA_SUCCESS:
-                return
-            try:
-                event = self._recorded()
-            except DeviceError:
-                event = None
+        event = None
+        with LeavingCaptures():
+            if may_be_asked(_DEFAULT_STREAM):
+                if cu.cuStreamQuery(_DEFAULT_STREAM)[0] == cu.CUresult.CUDA_SUCCESS:
+                    return
+                with suppress(DeviceError):
+                    event = self._recorded()
             self._held.append(_Held(next(self._moments), event, owner))
 
     def let_wait(self, streams: Iterable[int]) -> None:
@@ -78,7 +78,7 @@ class LentMemory:
             moment: When somebody began to wait for all, who is back: others may hold more meanwhile.
         """
         if self._held:
-            with _leaving_captures():
+            with LeavingCaptures():
                 while (found := self._first_done(moment)) is not None:
                     if found.event is not None:
                         self._unused.append(found.event)
@@ -115,13 +115,3 @@ def _is_done(held: _Held, moment: int) -> bool:
     if held.moment < moment:
         return True
     return held.event is not None and bool(cu.cuEventQuery(held.event)[0] == cu.CUresult.CUDA_SUCCESS)
-
-
-@contextmanager
-def _leaving_captures() -> Iterator[None]:
-    """Questions of this thread end no capture of another one, which those of a thread in the usual mode do."""
-    mode = checked(cu.cuThreadExchangeStreamCaptureMode(_RELAXED), "asking what is done")
-    try:
-        yield
-    finally:
-        cu.cuThreadExchangeStreamCaptureMode(mode)

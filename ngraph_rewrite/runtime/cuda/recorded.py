@@ -14,6 +14,7 @@ from cuda.bindings import driver as cu
 
 from ngraph_rewrite.errors import DeviceError
 from ngraph_rewrite.runtime.aligned import address_of
+from ngraph_rewrite.runtime.cuda.captures import LeavingCaptures
 from ngraph_rewrite.runtime.cuda.checked import checked
 from ngraph_rewrite.runtime.cuda.context import Context
 from ngraph_rewrite.runtime.cuda.device import Array, Changed, Launched, each_way
@@ -124,7 +125,7 @@ class RecordedLaunches:
 def _destroy(context: Context, ready: Any, graph: Any) -> None:
     """Free what the driver keeps of a graph."""
     if context.origin.is_here():
-        with context.inside():
+        with context.inside(), LeavingCaptures():
             checked(cu.cuGraphExecDestroy(ready), "freeing a graph of launches")
             checked(cu.cuGraphDestroy(graph), "freeing a graph of launches")
 
@@ -147,7 +148,8 @@ class RecordedGraph:
         graph = checked(cu.cuGraphCreate(0), "making a graph of launches")
         try:
             given, nodes = self._add_to(graph)
-            ready = checked(cu.cuGraphInstantiate(graph, 0), "making a graph of launches")
+            with LeavingCaptures():
+                ready = checked(cu.cuGraphInstantiate(graph, 0), "making a graph of launches")
         except BaseException:
             cu.cuGraphDestroy(graph)
             raise
@@ -173,9 +175,9 @@ class RecordedGraph:
     def _captured(self, number: int) -> Any:
         """What a function of a library launches, as a graph; again if another library waits for the GPU meanwhile."""
         for _ in range(CAPTURES - 1):
-            with suppress(_Invalidated), self._context.capturing:
+            with suppress(_Invalidated), self._context.capturing, LeavingCaptures():
                 return self._captured_once(number)
-        with self._context.capturing:
+        with self._context.capturing, LeavingCaptures():
             return self._captured_once(number)
 
     def _captured_once(self, number: int) -> Any:
