@@ -177,7 +177,7 @@ def to_device(value: Any) -> DeviceArray:
 
     Raises:
         DeviceError: if there is no GPU, or not enough memory.
-        ComputationError: for an array on the GPU that is not row-major.
+        ComputationError: for an array on the GPU that is not row-major, not aligned to its elements, or masked.
     """
     found = value if isinstance(value, DeviceArray) else _adopted(value)
     if found is None:
@@ -207,12 +207,27 @@ def _adopted(value: Any) -> DeviceArray | None:
             f"an array on the GPU has the strides {tuple(strides)}", where=user_line(), do="make it contiguous there"
         )
     (address, read_only), stream = told["data"], told.get("stream")
+    _check_elements(told, int(address) if prod(shape) else 0, dtype)
     device.check_here(int(address))
     if stream in (None, 0, DEFAULT_STREAM):
         stream = None
     else:
         device.synchronize_stream(int(stream))
     return DeviceArray(device, shape, dtype, int(address), told.get("owner", value), bool(read_only), stream)
+
+
+def _check_elements(told: dict[str, Any], address: int, dtype: np.dtype[Any]) -> None:
+    """Refuse what no kernel can read: a GPU has elements where their size says, and some errors of kernels end all."""
+    if told.get("mask") is not None:
+        raise ComputationError(
+            "an array on the GPU has a mask", where=user_line(), do="fill what is masked there, and give that"
+        )
+    if address % dtype.itemsize:
+        raise ComputationError(
+            f"an array of {dtype} on the GPU is at {address:#x}, no multiple of {dtype.itemsize} bytes",
+            where=user_line(),
+            do="copy it there, to memory of its own",
+        )
 
 
 def _told(value: Any) -> dict[str, Any] | None:

@@ -169,6 +169,28 @@ def test_an_array_of_another_library_is_read_where_it_is() -> None:
     assert ng.to_device(Foreign(shape=(2,), typestr="<V2", data=(own.address, False), version=3)).dtype == "bfloat16"
 
 
+@pytest.mark.parametrize("dtype, offset", [("float32", 1), ("float64", 4), ("bfloat16", 1)])
+def test_an_array_that_is_not_aligned_to_its_elements_is_refused(dtype: str, offset: int) -> None:
+    """Some bytes of another library, seen as numbers: a kernel that reads them ends the context."""
+    own, text = ng.to_device(np.zeros(64, np.uint8)), np.dtype(dtype).str
+    with pytest.raises(ng.ComputationError, match=f"array of {dtype} on the GPU is at .* no multiple of"):
+        ng.to_device(Foreign(shape=(4,), typestr=text, data=(own.address + offset, False), version=3, stream=None))
+    assert ng.to_device(Foreign(shape=(0,), typestr=text, data=(own.address + offset, False), version=3)).nbytes == 0
+
+
+def test_bytes_that_dlpack_says_to_pass_over_are_a_part_of_the_address() -> None:
+    given_ = Producer(ng.to_device(X).address, 2)
+    given_.words[5] = 1
+    with pytest.raises(ng.ComputationError, match="no multiple of 4 bytes"):
+        ng.to_device(given_)
+
+
+def test_an_array_with_a_mask_is_refused() -> None:
+    own = ng.to_device(X)
+    with pytest.raises(ng.ComputationError, match="has a mask"):
+        ng.to_device(Foreign(**own.__cuda_array_interface__, mask=own))
+
+
 @pytest.mark.parametrize("shape, strides", [((0, 3), (4, 8)), ((3, 0), (0, 4)), ((2, 0, 3), (1, 2, 3))])
 def test_an_array_without_elements_may_have_any_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
     seen = ng.to_device(Foreign(shape=shape, strides=strides, typestr="<f4", data=(0, False), version=3))
