@@ -176,10 +176,11 @@ class Stored(NamedTuple):
 
 
 @cache
-def render_tiles(dtype: str, descending: bool, result: Stored, tile: int) -> Source:
+def render_tiles(dtype: str, descending: bool, result: Stored, tile: int, places: str = "int32") -> Source:
     """Return the kernel, for a GPU, that sorts tiles of so many elements of x[o, :, i], ``lines`` short lines a tile.
 
-    ``rows`` counts the pairs (o, i). What is stored lies as x does with ``inner`` replaced by ``apart``.
+    ``rows`` counts the pairs (o, i). What is stored lies as x does with ``inner`` replaced by ``apart``. On the way
+    positions are of the dtype `places`.
 
     >>> render_tiles("float32", False, Stored(keys="float32"), 1024).signature
     ('rows', 'n', 'inner', 'lines', 'apart', 'x', 'sorted_keys')
@@ -188,15 +189,16 @@ def render_tiles(dtype: str, descending: bool, result: Stored, tile: int) -> Sou
     names = ("rows", "n", "inner", "lines", "apart", "x", *result.names)
     numbered = "places[number_in_tile] = begin + j"
     moved = "places[target + place] = places[source + number]"
-    return _in_tiles("sort", names, dtype, descending, result, tile, numbered=numbered, moved=moved)
+    return _in_tiles("sort", names, dtype, descending, result, tile, places, numbered=numbered, moved=moved)
 
 
 @cache
-def render_merge(dtype: str, descending: bool, result: Stored, tile: int) -> Source:
+def render_merge(dtype: str, descending: bool, result: Stored, tile: int, places: str = "int32") -> Source:
     """Return the kernel, for a GPU, that merges runs of ``width`` elements, a multiple of a tile, of ``rows`` lines.
 
     ``first_keys`` has the lines side by side, ``first_order``, if positions are stored, where their elements stood.
-    What is stored lies in the lines x[o, :, i] of an array whose last axis has the length ``apart``.
+    What is stored lies in the lines x[o, :, i] of an array whose last axis has the length ``apart``. On the way
+    positions are of the dtype `places`.
 
     >>> render_merge("float32", False, Stored(order="int64"), 1024).signature
     ('rows', 'n', 'width', 'apart', 'first_keys', 'first_order', 'order')
@@ -204,17 +206,24 @@ def render_merge(dtype: str, descending: bool, result: Stored, tile: int) -> Sou
     has_dtype(dtype, DTYPES, "sort")
     source = ("first_keys", *(["first_order"] if result.order else []))
     names = ("rows", "n", "width", "apart", *source, *result.names)
-    numbered = "places[number] = load_int32(first_order, at, 1)"
+    numbered = f"places[number] = load_{places}(first_order, at, 1)"
     moved = f"places[{tile} + place] = places[number]"
-    return _in_tiles("merge", names, dtype, descending, result, tile, numbered=numbered, moved=moved)
+    return _in_tiles("merge", names, dtype, descending, result, tile, places, numbered=numbered, moved=moved)
 
 
 def _in_tiles(
-    kernel: str, names: tuple[str, ...], dtype: str, descending: bool, result: Stored, tile: int, **moves: str
+    kernel: str,
+    names: tuple[str, ...],
+    dtype: str,
+    descending: bool,
+    result: Stored,
+    tile: int,
+    places: str,
+    **moves: str,
 ) -> Source:
     """A kernel that sorts in shared memory; `moves` are lines that it needs where positions go with keys."""
     holes = moves if result.order else dict.fromkeys(moves, "")
-    holes["places"] = f"places = shared_int32({2 * tile})" if result.order else ""
+    holes["places"] = f"places = shared_{places}({2 * tile})" if result.order else ""
     holes["stored"] = "\n".join(result.lines)
     holes |= {"key_precedes": _precedes("key", "other", dtype, descending)}
     holes |= {"other_precedes": _precedes("other", "key", dtype, descending)}

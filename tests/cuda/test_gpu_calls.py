@@ -86,6 +86,22 @@ def test_a_long_line_is_sorted_in_passes() -> None:
     assert agrees(lambda x: semi.argsort(x, axis=1), x) == ["sort", "merge", "merge"]
 
 
+@pytest.mark.parametrize("n, dtype", [(9, "int32"), (10, "int64")])
+def test_positions_of_a_line_too_long_for_int32_are_int64_on_the_way(
+    n: int, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be 2**32 of them on a large GPU; here int32 is for 9."""
+    monkeypatch.setattr(order, "TILE", 4)
+    monkeypatch.setattr(order, "_LARGE", 9)
+    x = ng.placeholder((2, n), "float64")
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation(semi.argsort(x, axis=1), x)
+        found = computation(array := numbers((2, n), "float64", 0))
+        assert f"places = shared_{dtype}(8)" in computation.source()
+        assert f"places[number] = load_{dtype}(first_order, at, 1)" in computation.source()
+    assert found.tolist() == np.argsort(array, axis=1, kind="stable").tolist()
+
+
 @few
 @given(st.sampled_from(DTYPES), LENGTHS, LENGTHS, st.booleans(), SEEDS)
 def test_places_in_a_vector_are_found(dtype: np.dtype, length: int, count: int, right: bool, seed: int) -> None:

@@ -62,7 +62,8 @@ def sorting(
     outer, n, inner = sizes
     rows, apart = outer * inner, 1 if in_lines else inner
     passes = max(0, -(-n // TILE) - 1).bit_length()
-    between = Stored(dtype, "int32" if result.order else "")
+    counted = "int32" if n <= _LARGE else "int64"
+    between = Stored(dtype, counted if result.order else "")
     spare = [_workspaces(rows * n, between) for _ in range(min(passes, 2))]
     scratch = tuple(one for each in spare for one in each)
     lines = max(1, TILE // max(n, 1))
@@ -70,11 +71,12 @@ def sorting(
     targets = [*(spare[k % 2] for k in range(passes)), places]
     every = (rows, n, inner, lines, apart if not passes else 1, x, *targets[0])
     tiles = -(-rows // lines) * -(-n // TILE)
-    source = render_tiles(dtype, descending, stages[0], TILE)
+    source = render_tiles(dtype, descending, stages[0], TILE, counted)
     calls = [*first, Call(source, every, shared_grid(tiles, lines * n, _EACH), scratch)]
     for k in range(1, passes + 1):
         arguments = (rows, n, TILE << (k - 1), apart if k == passes else 1, *targets[k - 1], *targets[k])
-        calls.append(Call(render_merge(dtype, descending, stages[k], TILE), arguments, shared_grid(tiles, TILE, _EACH)))
+        source = render_merge(dtype, descending, stages[k], TILE, counted)
+        calls.append(Call(source, arguments, shared_grid(tiles, TILE, _EACH)))
     return calls
 
 
