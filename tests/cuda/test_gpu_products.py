@@ -269,6 +269,17 @@ def test_a_library_takes_large_products_that_lie_along_a_line() -> None:
         assert library_call(large._replace(a=Matrix(load, strides))) is None
 
 
+def test_a_library_takes_no_matrices_that_lie_backwards() -> None:
+    """It may refuse a distance between matrices that is below 0."""
+    load = Load(ng.placeholder((1,), dtype="float32"), row_major((1,)))
+    there, back = (Matrix(load, (sign << 16, 256, 1)) for sign in (1, -1))
+    many = Product((2, 256, 256, 256), there, there, "float32")
+    assert library_call(many).source.library == "gemm_float32"
+    for backwards in (many._replace(a=back), many._replace(b=back)):
+        assert library_call(backwards) is None
+        assert library_call(backwards._replace(sizes=(1, 256, 256, 256))) is not None
+
+
 def test_a_target_with_a_library_multiplies_by_it() -> None:
     target = find_target("cuda").extended("with_library", add=["cuda.gemm"])
     x, w = ng.placeholder((260, 256), dtype="float32"), ng.placeholder((256, 257), dtype="float32")

@@ -46,6 +46,8 @@ def library_call(given: Product) -> Call | None:
 def library_arguments(given: Product) -> tuple[object, ...] | None:
     """The arguments of a library's product; None if operands do not lie as it wants them."""
     (count, m, n, k), a, b, *_ = given
+    if count > 1 and min(a.strides[0], b.strides[0]) < 0:
+        return None
     first, second = _laid_out(b, k, n), _laid_out(a, m, k)
     if first is None or second is None:
         return None
