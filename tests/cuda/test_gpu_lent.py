@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -21,7 +22,7 @@ pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `tes
 from cuda.bindings import driver as cu  # noqa: E402
 from fake_driver import ROOM, FakeDriver, fake_driver  # noqa: E402
 
-from ngraph_rewrite.runtime.cuda import cublas  # noqa: E402
+from ngraph_rewrite.runtime.cuda import cublas, driver  # noqa: E402
 from ngraph_rewrite.runtime.cuda.recorded import CAPTURES, RecordedGraph  # noqa: E402
 
 pytestmark = pytest.mark.cuda
@@ -441,6 +442,26 @@ def test_a_library_without_memory_says_so(fake: FakeDriver, monkeypatch: pytest.
         with pytest.raises(ng.DeviceMemoryError, match="cublasCreate_v2 failed: the GPU has too little memory left"):
             find_device().library("gemm_float32")
     assert sum(map(len, fake.memory.values())) <= cublas.WORKSPACE  # kept for whoever asks next
+
+
+def test_two_threads_start_a_library_once(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, others = list[int](), list[threading.Thread]()
+
+    class Library:
+        def __init__(self, workspace: int) -> None:
+            made.append(workspace)
+            if len(made) == 1:  # another thread asks for it before it is there
+                others.append(threading.Thread(target=find_device().library, args=("gemm_float32",)))
+                others[0].start()
+                others[0].join(0.05)
+
+        def function(self, name: str) -> str:
+            return name
+
+    monkeypatch.setattr(driver, "Cublas", Library)
+    find_device().library("gemm_float32")
+    others[0].join()
+    assert len(made) == 1
 
 
 def test_a_graph_that_cannot_be_changed_for_want_of_memory_is_made_anew(fake: FakeDriver) -> None:

@@ -7,6 +7,7 @@ wait for and which waits for them.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -79,6 +80,7 @@ class RealDevice:
         self._freed, self._lent, self._elsewhere = FreedMemory(room), LentMemory(), UsedElsewhere(self._context, room)
         self._functions: dict[str, Any] = {}
         self._library: Cublas | None = None
+        self._making = threading.Lock()
 
     def allocate(self, size: int, purpose: str) -> int:
         self.origin.check()
@@ -179,14 +181,18 @@ class RealDevice:
 
     def library(self, name: str) -> Any:
         self._context.enter()
-        if self._library is None:
-            workspace = self.allocate(WORKSPACE, "products of matrices")
-            try:
-                self._library = self._with_room(partial(Cublas, workspace))
-            except BaseException:
-                self.free(workspace)
-                raise
+        with self._making:
+            if self._library is None:
+                self._library = self._new_library()
         return self._library.function(name)
+
+    def _new_library(self) -> Cublas:
+        workspace = self.allocate(WORKSPACE, "products of matrices")
+        try:
+            return self._with_room(partial(Cublas, workspace))
+        except BaseException:
+            self.free(workspace)
+            raise
 
     def record(
         self, launches: Sequence[Launched], after: Sequence[Sequence[int]] | None = None, marks: Sequence[int] = ()
