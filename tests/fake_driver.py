@@ -7,7 +7,7 @@ import ctypes
 import gc
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
@@ -63,6 +63,7 @@ class FakeDriver:
         self.memory: dict[int, Any] = {}
         self.failing: set[str] = set()
         self.parameters: dict[int, int] = {}  # how many a function has, by its handle
+        self._current = defaultdict[int, list[int]](lambda: [0])  # contexts of each thread, the last one on top
         self._modes, self.unsafe = dict[int, Any](), list[str]()
         self._handles = count(1 << 20)
         self._graphs: dict[int, dict[int, tuple[int, ...]]] = {}  # arguments, by graph and node
@@ -116,6 +117,20 @@ class FakeDriver:
     def _cuDeviceGetAttribute(self, kind: Any, which: int) -> int:
         major = cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
         return self._capability[0 if kind == major else 1]
+
+    def _cuCtxGetCurrent(self) -> int:
+        return self._current[get_ident()][-1]
+
+    def _cuCtxSetCurrent(self, context: int) -> tuple[()]:
+        self._current[get_ident()][-1] = context
+        return ()
+
+    def _cuCtxPushCurrent(self, context: int) -> tuple[()]:
+        self._current[get_ident()].append(context)
+        return ()
+
+    def _cuCtxPopCurrent(self) -> int:
+        return self._current[get_ident()].pop()
 
     def _cuThreadExchangeStreamCaptureMode(self, mode: Any) -> Any:
         before = self._modes.get(get_ident(), USUAL)

@@ -37,7 +37,8 @@ pytestmark = pytest.mark.cuda
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 x, y = (ng.placeholder(ng.anonymous((2, 3)), name=name) for name in "xy")
 one = ng.exp(x) + y
-COPY = {"cuMemcpyDtoH": 1, "cuThreadExchangeStreamCaptureMode": 2}  # which ends no capture of another library
+# Which end no capture of another library, and find out whether the thread has the context of the GPU.
+RUN, COPY = {"cuCtxGetCurrent": 1}, {"cuCtxGetCurrent": 2, "cuMemcpyDtoH": 1, "cuThreadExchangeStreamCaptureMode": 2}
 
 
 def several(term: ng.Op, count: int) -> ng.Op:
@@ -63,7 +64,7 @@ def test_a_call_of_a_small_graph_is_one_call_of_the_driver(fake: FakeDriver) -> 
             kept.append(computation.on_device(a, b))
             kept.pop(0)
             found = fake.counts()
-            assert number < 3 or found == {"cuLaunchKernelEx": 1}
+            assert number < 3 or found == {"cuLaunchKernelEx": 1, **RUN}
         computation(a, b)
         assert fake.counts() == {"cuLaunchKernelEx": 1, **COPY}
         computation(X, X)
@@ -94,7 +95,8 @@ def test_a_graph_is_told_of_launches_whose_arguments_moved(fake: FakeDriver) -> 
         computation(a, b)
         assert fake.counts() == {"cuGraphLaunch": 1, **COPY}
         computation(a, c)
-        assert fake.counts() == {"cuGraphLaunch": 1, "cuGraphExecKernelNodeSetParams": 1, **COPY}
+        wanted = {"cuGraphLaunch": 1, "cuGraphExecKernelNodeSetParams": 1, **COPY, "cuCtxGetCurrent": 3}
+        assert fake.counts() == wanted
 
 
 def test_after_a_call_that_failed_kernels_are_given_the_arrays_of_the_next(fake: FakeDriver) -> None:

@@ -96,12 +96,19 @@ def test_an_array_on_another_gpu_is_refused_however_it_is_told() -> None:
 
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_thread_has_the_context_of_its_gpu_whatever_another_library_chose(devices: int) -> None:
-    with fake_driver(devices=devices) as fake:
+    with fake_driver(devices=devices) as fake, ng.make_transformer("cuda") as transformer:
+        double, given = transformer.computation(x + x, x), ng.to_device(X)
+        kept = [double.on_device(given) for _ in range(3)]
+        (own,) = fake.cuCtxGetCurrent()[1:]
         fake.counts()
-        ng.to_device(X)
-        assert fake.counts()["cuCtxSetCurrent"] >= devices - 1
-        ng.to_device(X)
-        assert (fake.counts()["cuCtxSetCurrent"] > 0) == (devices == 2)
+        kept.append(double.on_device(given))
+        assert not fake.counts()["cuCtxSetCurrent"]
+        fake.cuCtxSetCurrent(own + 1)  # of another GPU, or one that the other library made
+        fake.counts()
+        kept.append(double.on_device(given))
+        calls = fake.calls[:]
+        assert calls.index("cuCtxSetCurrent") < calls.index("cuLaunchKernelEx")
+        assert fake.cuCtxGetCurrent()[1] == own
 
 
 # -- after a call ------------------------------------------------------------------------------------------------------
@@ -172,7 +179,7 @@ def test_calls_with_the_same_arrays_ask_the_driver_for_nothing_more(fake: FakeDr
         kept = [double.on_device(given) for _ in range(4)]
         fake.counts()
         kept.append(double.on_device(given))
-        assert [*fake.counts()] == ["cuMemAllocAsync", "cuLaunchKernelEx"]
+        assert [*fake.counts()] == ["cuCtxGetCurrent", "cuMemAllocAsync", "cuLaunchKernelEx"]
 
 
 def test_events_are_used_again(fake: FakeDriver) -> None:
@@ -285,15 +292,18 @@ def lack_memory() -> None:
         find_device().allocate(2 * ROOM, "a test")
 
 
-def test_arrays_that_end_leave_a_thread_its_gpu() -> None:
-    with fake_driver(devices=2) as fake:
+@pytest.mark.parametrize("devices", [1, 2])
+def test_arrays_that_end_leave_a_thread_its_gpu(devices: int) -> None:
+    with fake_driver(devices=devices) as fake:
         fake._cuPointerGetAttribute = lambda kind, address: 0
         array, large = adopted()[0], find_device().allocate(ROOM // 8, "a test")
+        fake.cuCtxSetCurrent(7)
         fake.counts()
         del array
         find_device().free(large)
         found = fake.counts()
         assert not found["cuCtxSetCurrent"] and found["cuCtxPushCurrent"] == found["cuCtxPopCurrent"] == 2
+        assert fake.cuCtxGetCurrent()[1] == 7
 
 
 # -- captures ----------------------------------------------------------------------------------------------------------

@@ -14,18 +14,12 @@ from ngraph_rewrite.runtime.cuda.checked import checked
 from ngraph_rewrite.runtime.cuda.origin import Origin
 
 
-class _Entered(threading.local):
-    """Whether a thread has it."""
-
-    yes = False
-
-
 class Context:
     """What the driver knows this process by.
 
     Attributes:
         origin: This process.
-        is_alone: Whether there is no other GPU, whose context a thread may have.
+        is_alone: Whether there is no other GPU, on which memory may be.
         capturing: Held by who captures what a stream is asked for: to wait for the whole GPU meanwhile ends that.
     """
 
@@ -33,17 +27,16 @@ class Context:
         self.origin, self.capturing = Origin(), threading.Lock()
         self.is_alone = checked(cu.cuDeviceGetCount(), "counting GPUs") == 1
         self._handle = checked(cu.cuDevicePrimaryCtxRetain(device), "using the GPU")
-        self._entered = _Entered()
+        self._number = int(self._handle)
         self.enter()
 
     @contextmanager
     def inside(self) -> Iterator[None]:
         """Within, it is that of this thread, which has its own again afterwards: arrays end at any moment."""
-        if self.is_alone:
-            self.enter()
+        self.origin.check()
+        if self._is_current():
             yield
             return
-        self.origin.check()
         checked(cu.cuCtxPushCurrent(self._handle), "using the GPU")
         try:
             yield
@@ -51,12 +44,16 @@ class Context:
             cu.cuCtxPopCurrent()
 
     def enter(self) -> None:
-        """Make it that of this thread: once, but where there are others, which another library may have chosen.
+        """Make it that of this thread, which may be another's: of another GPU, or one that another library made.
 
         Raises:
             DeviceError: in a process that was forked from the one it is of.
         """
         self.origin.check()
-        if not (self._entered.yes and self.is_alone):
+        if not self._is_current():
             checked(cu.cuCtxSetCurrent(self._handle), "using the GPU")
-            self._entered.yes = True
+
+    def _is_current(self) -> bool:
+        """Whether this thread has it; to ask costs less than to have it twice."""
+        error, *found = cu.cuCtxGetCurrent()
+        return not error and int(found[0]) == self._number
