@@ -26,6 +26,7 @@ from ngraph_rewrite.runtime.cuda import (
     driver,
     elsewhere,
     lent,
+    one_by_one,
     recorded,
     starting,
 )
@@ -235,7 +236,7 @@ def fake_driver(capability: tuple[int, int] = (9, 0), devices: int = 1) -> Itera
         gc.collect()  # what ends is given back to the driver that it is of
     fake = FakeDriver(capability)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (captures, checked, context, downloads, driver, elsewhere, lent, recorded, starting):
+        for module in (captures, checked, context, downloads, driver, elsewhere, lent, one_by_one, recorded, starting):
             patch.setattr(module, "cu", fake)
         fake.devices = devices
         own = FakeDevice(fake)

@@ -118,7 +118,7 @@ def interrupted(after: int) -> Iterator[list[int]]:
     before, ran = sys.gettrace(), [0]
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
-        if Path(frame.f_code.co_filename).name not in ("cuda.py", "device_launches.py", "recorded.py"):
+        if Path(frame.f_code.co_filename).name not in ("cuda.py", "device_launches.py", "recorded.py", "one_by_one.py"):
             return None
         if event == "line":
             ran[0] += 1
@@ -575,7 +575,7 @@ def test_each_launch_that_is_waited_for_has_one_event_and_all_are_given_back(fak
 def graph_of_library(run: Callable[..., None]) -> RecordedGraph:
     """A graph of one launch, by a library."""
     launches = [Launched(partial(lambda given: SimpleNamespace(run=run)), 1, 1, False, [7])]
-    return RecordedGraph(Context(0), launches, [()], ())
+    return RecordedGraph(Context(0), launches, [()], (), nothing)
 
 
 def nothing(*_: object) -> None:

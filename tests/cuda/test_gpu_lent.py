@@ -312,7 +312,7 @@ def test_arrays_that_end_leave_a_thread_its_gpu(devices: int) -> None:
 def graph_of(run: Callable[[int], None]) -> RecordedGraph:
     """A graph of one launch, by a library."""
     launches = [Launched(partial(lambda given: SimpleNamespace(run=run)), 1, 1, False, [7])]
-    return RecordedGraph(find_device()._context, launches, [()], ())  # type: ignore[attr-defined]
+    return RecordedGraph(find_device()._context, launches, [()], (), lambda: None)  # type: ignore[attr-defined]
 
 
 def test_the_end_of_what_others_had_asks_the_driver_for_nothing(fake: FakeDriver) -> None:
@@ -440,6 +440,51 @@ def test_a_graph_for_which_there_is_no_memory_has_what_is_kept(fake: FakeDriver,
     else:
         device.record(launches).run()
     assert kept[0] not in fake.memory and fake.counts()["cuMemPoolTrimTo"] == 1
+
+
+@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize("how, count", [("cuLaunchKernelEx", 1), ("cuLaunchKernelEx", 2), ("cuGraphLaunch", 4)])
+def test_launches_for_which_there_is_no_memory_are_made_once_more(
+    fake: FakeDriver, how: str, count: int, always: bool
+) -> None:
+    """When what is kept was given back; those before are not made again."""
+    device, term, launch, left = find_device(), x, getattr(fake, f"_{how}"), [-1]
+    for axis in range(count):
+        term = ng.numpy.cumsum(term, axis=axis % 2)
+
+    def full(*arguments: Any) -> Any:
+        left[0] -= 1
+        return (FULL,) if left[0] == 0 or always and left[0] == -1 else launch(*arguments)
+
+    setattr(fake, f"_{how}", full)
+    with ng.make_transformer("cuda") as transformer:
+        sums, given = transformer.computation(term, x), ng.to_device(X)
+        sums(given)
+        device.free(device.allocate(ROOM // 16, "a test"))
+        fake.launched.clear()
+        left[0] = 1 if how == "cuGraphLaunch" else count  # the last of them
+        if always:
+            with pytest.raises(ng.DeviceMemoryError, match="launching a kernel failed: the GPU has too little memory"):
+                sums(given)
+        else:
+            sums(given)
+            assert len(fake.launched) == count
+        assert fake.counts()["cuMemPoolTrimTo"] == 1 and all(len(one) < ROOM // 16 for one in fake.memory.values())
+        sums(given)
+
+
+def test_a_product_for_which_there_is_no_memory_is_asked_for_once_more(fake: FakeDriver) -> None:
+    asked = list[int]()
+
+    def run(stream: int) -> tuple[int]:
+        asked.append(stream)
+        if len(asked) == 1:
+            raise ng.DeviceMemoryError("cuBLAS has no memory")
+        return (0,)
+
+    launches = [Launched(partial(lambda given: SimpleNamespace(run=run)), 1, 1, False, [7])]
+    find_device().record(launches).run()
+    assert len(asked) == 2 and fake.counts()["cuMemPoolTrimTo"] == 1
 
 
 def test_a_library_without_memory_says_so(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:

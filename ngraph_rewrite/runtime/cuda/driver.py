@@ -27,8 +27,9 @@ from ngraph_rewrite.runtime.cuda.elsewhere import UsedElsewhere
 from ngraph_rewrite.runtime.cuda.freed import FreedMemory
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.cuda.lent import LentMemory
+from ngraph_rewrite.runtime.cuda.one_by_one import STREAM, RecordedLaunches
 from ngraph_rewrite.runtime.cuda.overlapping import may_overlap
-from ngraph_rewrite.runtime.cuda.recorded import STREAM, RecordedGraph, RecordedLaunches
+from ngraph_rewrite.runtime.cuda.recorded import RecordedGraph
 from ngraph_rewrite.runtime.cuda.starting import check_driver, start_driver
 
 T = TypeVar("T")
@@ -199,10 +200,11 @@ class RealDevice:
     ) -> RecordedGraph | RecordedLaunches:
         self._context.enter()
         if not FEW < len(launches) <= MOST_NODES:
-            return RecordedLaunches(self._context, launches, may_overlap(self.capability), self.download)
+            overlap = may_overlap(self.capability)
+            return RecordedLaunches(self._context, launches, overlap, self.download, self._let_go)
         chain = [(n - 1,) if n else () for n in range(len(launches))]
         return self._with_room(
-            partial(RecordedGraph, self._context, launches, chain if after is None else after, marks)
+            partial(RecordedGraph, self._context, launches, chain if after is None else after, marks, self._let_go)
         )
 
     def synchronize(self) -> None:

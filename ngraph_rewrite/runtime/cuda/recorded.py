@@ -1,28 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches made ready to run together, by a call of the driver for each of a few, or as one graph."""
+"""Launches made ready to run together, as one graph: one call of the driver for all of them."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
-import numpy as np
 from cuda.bindings import driver as cu
 
 from ngraph_rewrite.errors import DeviceError
-from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.cuda.captures import LeavingCaptures
 from ngraph_rewrite.runtime.cuda.checked import checked
 from ngraph_rewrite.runtime.cuda.context import Context
 from ngraph_rewrite.runtime.cuda.device import Array, Changed, Launched, each_way
 from ngraph_rewrite.runtime.cuda.downloads import Downloads
+from ngraph_rewrite.runtime.cuda.one_by_one import STREAM_OF_LAUNCHES, Arguments, fine, is_of_library
 
-# The default stream, as functions of libraries take it, and as the driver's do.
-STREAM = 0
-_STREAM_OF_LAUNCHES = cu.CUstream(STREAM)
 # How often launches are captured until they are.
 CAPTURES = 4
 _INVALIDATED = cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
@@ -34,92 +29,6 @@ class _Invalidated(DeviceError):
     def __init__(self) -> None:
         what = "capturing launches failed: something waited for the whole GPU meanwhile"
         super().__init__(what, do="let other threads synchronize before this computation is called, or after")
-
-
-class _Arguments:
-    """Arguments of launches where the driver reads them: numbers, and addresses of each of them."""
-
-    def __init__(self, launches: Sequence[Launched]) -> None:
-        self._numbers = [np.array(one.arguments or [0], np.int64) for one in launches]
-        steps = [8 * np.arange(len(numbers), dtype=np.int64) + address_of(numbers) for numbers in self._numbers]
-        self._addresses = steps
-
-    def numbers(self, number: int) -> list[int]:
-        """The arguments of a launch."""
-        found: list[int] = self._numbers[number].tolist()
-        return found
-
-    def at(self, number: int) -> int:
-        """Where the addresses of the arguments of a launch lie."""
-        return address_of(self._addresses[number])
-
-    def change(self, changed: Iterable[Changed]) -> None:
-        """Give launches other arguments."""
-        for number, place, now in changed:
-            self._numbers[number][place] = now
-
-
-def _is_of_library(one: Launched) -> bool:
-    """Whether a function of a library launches what there is to launch."""
-    return isinstance(one.function, partial)
-
-
-def _overlapping(one: Launched) -> Any:
-    """How the driver is asked for a launch that may overlap with the one before."""
-    may = cu.CUlaunchAttribute()
-    may.id = cu.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-    may.value.programmaticStreamSerializationAllowed = 1
-    found = cu.CUlaunchConfig()
-    found.gridDimX, found.gridDimY, found.gridDimZ = each_way(one.blocks)
-    found.blockDimX, found.blockDimY, found.blockDimZ = one.threads, 1, 1
-    found.sharedMemBytes, found.hStream, found.attrs, found.numAttrs = 0, _STREAM_OF_LAUNCHES, [may], 1
-    return found
-
-
-class RecordedLaunches:
-    """Launches one after the other.
-
-    Args:
-        overlap: Whether each may begin while the one before ends, that of an earlier call included: see `overlapping`.
-        download: Copies to the host when all is done.
-    """
-
-    def __init__(
-        self, context: Context, launches: Sequence[Launched], overlap: bool, download: Callable[[Array, int], None]
-    ) -> None:
-        self._context, self._arguments, self._download = context, _Arguments(launches), download
-        self._overlap = overlap
-        self._of_library: dict[int, Any] = {}
-        self._calls = [self._call(number, one) for number, one in enumerate(launches)]
-
-    def _call(self, number: int, one: Launched) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """What launches one of them, and what it is called with."""
-        if _is_of_library(one):
-            self._of_library[number] = one.function(self._arguments.numbers(number))
-            return self._of_library[number].run, (STREAM,)
-        if self._overlap:
-            return cu.cuLaunchKernelEx, (_overlapping(one), one.function, self._arguments.at(number), 0)
-        grid = *each_way(one.blocks), one.threads, 1, 1
-        return cu.cuLaunchKernel, (one.function, *grid, 0, _STREAM_OF_LAUNCHES, self._arguments.at(number), 0)
-
-    def run(self) -> None:
-        self._context.enter()
-        for call, arguments in self._calls:
-            (error,) = call(*arguments)
-            if error:
-                checked((error,), "launching a kernel")
-
-    def change(self, changed: Sequence[Changed]) -> None:
-        self._arguments.change(changed)
-        for number, place, now in changed if self._of_library else ():
-            if number in self._of_library:
-                self._of_library[number].change(place, now)
-
-    def download(self, array: Array, address: int, mark: int) -> None:
-        self._download(array, address)
-
-    def close(self) -> None:
-        """Nothing is kept."""
 
 
 def _destroy(context: Context, ready: Any, graph: Any) -> None:
@@ -134,13 +43,23 @@ class RecordedGraph:
     """Launches as one graph, each node after those it waits for: one call runs them all, some of them at once.
 
     What a function of a library launches is captured as a graph of its own, which is a node.
+
+    Args:
+        after: Of each launch the numbers of those that it waits for.
+        marks: The launches that `download` may wait for.
+        let_go: Has the driver have what is kept, when it lacks memory to run the graph.
     """
 
     def __init__(
-        self, context: Context, launches: Sequence[Launched], after: Sequence[Sequence[int]], marks: Sequence[int]
+        self,
+        context: Context,
+        launches: Sequence[Launched],
+        after: Sequence[Sequence[int]],
+        marks: Sequence[int],
+        let_go: Callable[[], None],
     ) -> None:
-        self._context, self._launches, self._arguments = context, launches, _Arguments(launches)
-        self._after, self._downloads = after, Downloads(context, marks) if marks else None
+        self._context, self._launches, self._arguments = context, launches, Arguments(launches)
+        self._let_go, self._after, self._downloads = let_go, after, Downloads(context, marks) if marks else None
         self._build()
 
     def _build(self) -> None:
@@ -161,7 +80,7 @@ class RecordedGraph:
         given, nodes = [self._parameters(number) for number in range(len(self._launches))], list[Any]()
         for number, one in enumerate(self._launches):
             before = [nodes[other] for other in self._after[number]]
-            if _is_of_library(one):
+            if is_of_library(one):
                 inner = self._captured(number)
                 found = cu.cuGraphAddChildGraphNode(graph, before or None, len(before), inner)
                 checked(cu.cuGraphDestroy(inner), "freeing a graph of launches")
@@ -203,7 +122,7 @@ class RecordedGraph:
 
     def _parameters(self, number: int) -> Any:
         one, found = self._launches[number], cu.CUDA_KERNEL_NODE_PARAMS()
-        if _is_of_library(one):
+        if is_of_library(one):
             return found
         found.func = one.function
         found.gridDimX, found.gridDimY, found.gridDimZ = each_way(one.blocks)
@@ -213,7 +132,9 @@ class RecordedGraph:
 
     def run(self) -> None:
         self._context.enter()
-        checked(cu.cuGraphLaunch(self._ready, _STREAM_OF_LAUNCHES), "running a graph of launches")
+        (error,) = cu.cuGraphLaunch(self._ready, STREAM_OF_LAUNCHES)
+        if error:
+            fine(error, self._let_go, cu.cuGraphLaunch, (self._ready, STREAM_OF_LAUNCHES))
 
     def change(self, changed: Sequence[Changed]) -> None:
         self._context.enter()
@@ -226,7 +147,7 @@ class RecordedGraph:
 
     def _changed(self, number: int) -> bool:
         """Whether the graph as it is ready can have other arguments of a launch; then it has them."""
-        if not _is_of_library(self._launches[number]):
+        if not is_of_library(self._launches[number]):
             found = cu.cuGraphExecKernelNodeSetParams(self._ready, self._nodes[number], self._given[number])
             checked(found, "changing the arguments of a launch")
             return True
