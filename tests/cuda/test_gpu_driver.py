@@ -25,6 +25,7 @@ from ngraph_rewrite.runtime.cuda.freed import LARGEST, MOST, FreedMemory
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 
+from cuda.bindings import driver as cu  # noqa: E402
 from fake_driver import ROOM, FakeDevice, FakeDriver, fake_driver  # noqa: E402
 
 from ngraph_rewrite.runtime.cuda import cublas  # noqa: E402
@@ -565,8 +566,23 @@ def test_each_launch_that_is_waited_for_has_one_event_and_all_are_given_back(fak
         assert found["cuMemcpyDtoHAsync"] == 3
     del computation, transformer
     gc.collect()
-    found = fake.counts()
+    calls, found = fake.calls[:], fake.counts()
     assert found["cuEventDestroy"] == 2 and found["cuStreamDestroy"] == found["cuGraphExecDestroy"] == 1
+    assert calls.index("cuStreamSynchronize") < calls.index("cuEventDestroy")  # the graph may still run
+
+
+def test_events_of_a_graph_that_cannot_be_waited_for_stay(fake: FakeDriver) -> None:
+    """While another library captures a stream that blocks, to wait for the default one would end that."""
+    with ng.make_transformer("cuda") as transformer:
+        computation = transformer.computation([ng.numpy.max(x, axis=1), several(y, 5)], x, y)
+        computation(X, X)
+        fake.counts()
+        fake.failing, fake.error = {"cuStreamIsCapturing"}, cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+        del computation
+    del transformer
+    gc.collect()
+    found = fake.counts()
+    assert not found["cuStreamSynchronize"] and not found["cuEventDestroy"] and found["cuGraphExecDestroy"] == 1
 
 
 # -- what failed half-way ----------------------------------------------------------------------------------------------

@@ -9,17 +9,21 @@ from typing import Any
 
 from cuda.bindings import driver as cu
 
-from ngraph_rewrite.runtime.cuda.captures import LeavingCaptures
+from ngraph_rewrite.runtime.cuda.captures import LeavingCaptures, may_be_asked
 from ngraph_rewrite.runtime.cuda.checked import checked
 from ngraph_rewrite.runtime.cuda.context import Context
 from ngraph_rewrite.runtime.cuda.device import Array
+from ngraph_rewrite.runtime.cuda.one_by_one import STREAM
 
 
 def _destroy(context: Context, stream: Any, events: Sequence[Any]) -> None:
-    """Free what the driver keeps of them."""
+    """Free what the driver keeps of them, when no graph is running that tells of these events."""
     if not context.origin.is_here():
         return
     with context.inside(), LeavingCaptures():
+        if not may_be_asked(STREAM):  # nor waited for; the driver has these few for ever then
+            return
+        checked(cu.cuStreamSynchronize(STREAM), "running on the GPU")
         for event in events:
             checked(cu.cuEventDestroy(event), "freeing an event")
         checked(cu.cuStreamDestroy(stream), "freeing a stream")
