@@ -673,6 +673,59 @@ def test_a_launch_begins_when_the_one_before_has_ended() -> None:
         launch(kernel("griddepcontrol.later;"), memory)
 
 
+def test_a_launch_that_no_gpu_makes_is_refused() -> None:
+    memory, most = np.zeros(4, "u4"), kernel("").replace(")\n{", ")\n.maxntid 16, 2, 1\n{")
+    launch(kernel(""), memory, threads=1024)
+    launch(most, memory, threads=32)
+    for text, threads, told in (
+        (kernel(""), 1025, "1025 threads .* 1024"),
+        (most, 33, "33 threads .* 32 are the most"),
+    ):
+        with pytest.raises(KernelError, match=f"kernel k: a block of {told}"):
+            launch(text, memory, threads=threads)
+    for grid in ((1, 65536, 1), (1, 1, 65536), (0, 1, 1)):
+        with pytest.raises(KernelError, match="a grid of .* blocks along . is launched"):
+            Program(kernel(""), "k").launch(grid, 1, [0], [])
+
+
+def test_a_block_has_48_kilobytes_to_share() -> None:
+    """Of which the kernels here have 512 bytes without being asked."""
+    own = ".shared .align 16 .b8 more[{}];\n"
+    Program(kernel("", around=own.format(48 * 1024 - 512)), "k")
+    with pytest.raises(KernelError, match="kernel k: 49,168 bytes are shared by a block, and 49,152 are the most"):
+        Program(kernel("", around=own.format(48 * 1024 - 511)), "k")
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("mov.u32 %r0, %tid.x; ld.param.u64 %rd0, [k_param_0]; griddepcontrol.wait; ld.global.u32 %r1, [%rd0];", None),
+        (
+            "ld.param.u64 %rd0, [k_param_0]; ld.global.u32 %r1, [%rd0]; griddepcontrol.wait;",
+            r"is used before.*ld\.glob",
+        ),
+        ("ld.param.u64 %rd0, [k_param_0]; st.global.u32 [%rd0], 1;", "is used before"),
+        ("setp.eq.u32 %p1, 1, 1; @%p1 griddepcontrol.wait;", "does not wait for"),
+        ("$b: bra $c; $c: griddepcontrol.wait;", "does not wait for"),
+    ],
+)
+def test_a_kernel_that_may_begin_early_waits_before_it_uses_memory(body: str, told: str | None) -> None:
+    Program(kernel(body), "k")
+    if told is None:
+        Program(kernel(body), "k", waits=True)
+        return
+    with pytest.raises(KernelError, match=f"(?s)kernel k: .*{told}"):
+        Program(kernel(body), "k", waits=True)
+
+
+def test_what_a_kernel_wrote_is_not_read_as_what_is_constant() -> None:
+    """The cache for it does not see what is written meanwhile, by this thread or another."""
+    load = "ld.global.nc.u32 %r6, [%rd1];"
+    launch(kernel(f"{PLACE} {load} st.global.u32 [%rd1], %r6;"), np.zeros(4, "u4"), threads=4)
+    with pytest.raises(KernelError, match=r"thread 0 reads global memory .* as what is constant, and the kernel wrote"):
+        launch(kernel(f"{PLACE} st.global.u32 [%rd1], 1; bar.sync 0; {load}"), np.zeros(4, "u4"), threads=4)
+
+
 # -- what is counted ---------------------------------------------------------------------------------------------------
 
 

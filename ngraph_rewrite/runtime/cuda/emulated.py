@@ -11,6 +11,7 @@ from ngraph_rewrite.runtime.cuda.compiler import ptx_of
 from ngraph_rewrite.runtime.cuda.device import each_way
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.cuda.host_device import HostDevice
+from ngraph_rewrite.runtime.cuda.overlapping import can_overlap
 from ngraph_rewrite.runtime.cuda.permitted import permitted
 from ngraph_rewrite.runtime.ptx.counting import Counts
 from ngraph_rewrite.runtime.ptx.program import Program
@@ -56,4 +57,5 @@ class EmulatedDevice(HostDevice):
         self._watcher = watcher
 
     def _made(self, name: str, text: str, cache: Cache) -> EmulatedKernel:
-        return EmulatedKernel(Program(ptx_of(text, name, self.capability, cache), name), self._watcher)
+        ptx, waits = ptx_of(text, name, self.capability, cache), can_overlap(self.capability)
+        return EmulatedKernel(Program(ptx, name, waits), self._watcher)

@@ -38,6 +38,7 @@ def loaded(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> S
     writers = [operands.writer(one) for one in inside(given[0])]
     address, size = operands.address(given[1]), kind.itemsize
     _check_count(opcode, len(writers))
+    constant = "nc" in opcode
 
     def load_own(team: Team, frame: Frame, some: Some) -> None:
         begin = address(frame, some)
@@ -47,7 +48,7 @@ def loaded(opcode: Sequence[str], given: Sequence[str], operands: Operands) -> S
     def load(team: Team, frame: Frame, some: Some) -> None:
         begin, who = _begun(team, space, address(frame, some), size * len(writers), some)
         for n, write in enumerate(writers):
-            write(frame, some, team.spaces[space].load(begin + n * size, kind, who))
+            write(frame, some, team.spaces[space].load(begin + n * size, kind, who, constant))
 
     return load_own if space in _OWN else load
 

@@ -65,8 +65,11 @@ class Space(ABC):
                 do="access several at once only where their address is a multiple of their bytes",
             )
 
-    def load(self, addresses: Numbers, kind: np.dtype[Any], who: Who) -> Values:
+    def load(self, addresses: Numbers, kind: np.dtype[Any], who: Who, constant: bool = False) -> Values:
         """What is at addresses, one for each thread.
+
+        Args:
+            constant: Whether the kernel says that it does not write there: what it wrote may be seen or not.
 
         Raises:
             KernelError: if that is not theirs to read.
@@ -75,6 +78,13 @@ class Space(ABC):
         memory, places, cells = self._places(addresses, kind.itemsize, who)
         for n in range(cells.each):
             self._told(self.watch.read(cells.first + n, who), "reads", addresses, who)
+            if constant and not (unwritten := self.watch.unwritten(cells.first + n)).all():
+                at = int(np.flatnonzero(~unwritten)[0])
+                raise KernelError(
+                    f"thread {int(who.numbers[at]) - 1} reads {self.name} memory at {int(addresses[at]):#x} as what is "
+                    f"constant, and the kernel wrote there",
+                    do="read it by an ordinary load",
+                )
         return memory[places].view(kind)
 
     def store(self, addresses: Numbers, values: Values, who: Who) -> None:
@@ -174,8 +184,8 @@ class SharedSpace(Space):
         into = addresses + who.slots * self._size
         return self._bytes.view(f"u{size}"), into // size, Cells(into // self.cell, max(size // self.cell, 1))
 
-    def load(self, addresses: Numbers, kind: np.dtype[Any], who: Who) -> Values:
-        found = super().load(addresses, kind, who)
+    def load(self, addresses: Numbers, kind: np.dtype[Any], who: Who, constant: bool = False) -> Values:
+        found = super().load(addresses, kind, who, constant)
         _, _, cells = self._places(addresses, kind.itemsize, who)
         for n in range(cells.each):
             unwritten = self.watch.unwritten(cells.first + n)

@@ -7,24 +7,24 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import KernelError
-from ngraph_rewrite.runtime.aligned import address_of, aligned_array
+from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.ptx.counting import Counts
 from ngraph_rewrite.runtime.ptx.decoding import guarded, step
+from ngraph_rewrite.runtime.ptx.limits import check_launch, check_shared, check_waits
 from ngraph_rewrite.runtime.ptx.meeting import Order, ordered
 from ngraph_rewrite.runtime.ptx.memory import GlobalSpace, SharedSpace
 from ngraph_rewrite.runtime.ptx.operands import Numbers, Operands, Step, guard, unknown
+from ngraph_rewrite.runtime.ptx.placing import cells, laid_out, placed_constants
 from ngraph_rewrite.runtime.ptx.running import DONE, END, Code, placed, run
 from ngraph_rewrite.runtime.ptx.team import Grid, Team, own_memory, set_own_memory
-from ngraph_rewrite.runtime.ptx.text import ENDS, Function, Instruction, Module, Variable, read_module
+from ngraph_rewrite.runtime.ptx.text import ENDS, Function, Instruction, Variable, read_module
 from ngraph_rewrite.runtime.ptx.together import agreement
-from ngraph_rewrite.runtime.ptx.values import ALL, Frame, Some, width_of
+from ngraph_rewrite.runtime.ptx.values import ALL, Frame, Some
 
 _TOGETHER = 8192  # threads that run side by side
-_WIDTH = 8  # bytes of the widest number
 _BARRIERS = (("sync", 1), ("red", 3))  # of whole blocks, each with so many operands
 
 
@@ -51,22 +51,26 @@ class Program:
     Args:
         text: Its PTX.
         name: As errors name it.
+        waits: Whether it may be launched before its time, and has to wait.
 
     Raises:
-        KernelError: if it has instructions that are not known here.
+        KernelError: if it has instructions that are not known here, or more memory than a GPU gives it.
     """
 
-    def __init__(self, text: str, name: str) -> None:
+    def __init__(self, text: str, name: str, waits: bool = False) -> None:
         self.name, module = name, read_module(text)
-        self._constants, placed_there = _placed_constants(module)
+        self._constants, placed_there = placed_constants(module)
         shared = [v for v in module.variables if v.space == "shared"]
         for one in module.functions.values():  # each has names of its own
             shared += [v._replace(name=f"{v.name} of {one.name}") for v in one.variables if v.space == "shared"]
-        in_block, self._bytes_shared = _laid_out(shared)
-        self._cells = _cells(module)
+        in_block, self._bytes_shared = laid_out(shared)
+        self._cells = cells(module)
         self._functions, self._names = dict[str, Decoded](), {*module.functions}
         self._entry = module.kernel
         try:
+            check_shared(self._bytes_shared)
+            if waits:
+                check_waits(module.functions[self._entry])
             for function in module.functions.values():
                 self._functions[function.name] = self._decoded(function, placed_there | in_block)
         except KernelError as error:
@@ -78,7 +82,7 @@ class Program:
 
     def _decoded(self, function: Function, symbols: Mapping[str, int]) -> Decoded:
         variables = [*function.parameters, *function.results, *function.variables]
-        own, size = _laid_out([v for v in variables if v.space in ("param", "local")])
+        own, size = laid_out([v for v in variables if v.space in ("param", "local")])
         own |= {v.name: symbols[f"{v.name} of {function.name}"] for v in function.variables if v.space == "shared"}
         operands = Operands(function, {**symbols, **own})
         numbers = range(len(function.blocks))
@@ -153,6 +157,10 @@ class Program:
         Raises:
             KernelError: if it does what a GPU would refuse, or could do in another way.
         """
+        try:
+            check_launch(grid, threads, self._kernel.function)
+        except KernelError as error:
+            raise self._named(error) from None
         own = [(address_of(one), address_of(one) + one.nbytes) for one in self._constants]
         memory = GlobalSpace([*ranges, *own], self._cells["global"])
         blocks, together = np.arange(grid[0] * grid[1] * grid[2]), max(1, _TOGETHER // threads)
@@ -214,43 +222,6 @@ def _spread(numbers: Numbers, most: int) -> Numbers:
     if len(numbers) <= most:
         return numbers
     return numbers[np.linspace(0, len(numbers) - 1, most).astype(np.int64)]
-
-
-def _laid_out(variables: Sequence[Variable]) -> tuple[dict[str, int], int]:
-    """Addresses of variables one after the other, and where they end."""
-    found, end = dict[str, int](), 0
-    for variable in variables:
-        begin = -(-end // variable.align) * variable.align
-        found[variable.name], end = begin, begin + variable.size
-    return found, -(-end // 16) * 16
-
-
-def _placed_constants(module: Module) -> tuple[list[NDArray[np.uint8]], dict[str, int]]:
-    """Variables of the GPU's memory, and their addresses; what has no values is zero."""
-    arrays, addresses = list[NDArray[np.uint8]](), dict[str, int]()
-    for variable in module.variables:
-        if variable.space in ("global", "const"):
-            array = aligned_array((max(variable.size, 16),), np.uint8)
-            array[:] = 0
-            values = [value % (1 << 8 * variable.width) for value in variable.values]
-            array[: len(values) * variable.width] = np.array(values, f"u{variable.width}").view(np.uint8)
-            arrays.append(array)
-            addresses[variable.name] = address_of(array)
-    return arrays, addresses
-
-
-def _cells(module: Module) -> dict[str, int]:
-    """The smallest piece of each memory that an instruction moves, in bytes."""
-    found = {"global": _WIDTH, "shared": _WIDTH}
-    for function in module.functions.values():
-        for name, *marks in (one.opcode for block in function.blocks for one in block):
-            if name == "ldmatrix":
-                found["shared"] = min(found["shared"], 2)
-            elif name in ("ld", "st") and marks[0] in found:
-                found[marks[0]] = min(found[marks[0]], width_of(marks[-1]))
-            elif name == "cp":
-                found = {space: min(width, 4) for space, width in found.items()}
-    return found
 
 
 def _copy(

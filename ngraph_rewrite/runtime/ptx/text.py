@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.errors import KernelError
@@ -72,6 +73,7 @@ class Function(NamedTuple):
         variables: Shared by a block, or of each thread.
         blocks: Basic blocks; at the end of one comes the next, if nothing else is said.
         labels: The block that each label is before.
+        threads: The most that a block may have, if that is said.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Function(NamedTuple):
     variables: tuple[Variable, ...]
     blocks: tuple[tuple[Instruction, ...], ...]
     labels: Mapping[str, int]
+    threads: int | None = None
 
 
 class Module(NamedTuple):
@@ -137,13 +140,14 @@ def _function(rest: str, body: str, line: int) -> Function:
     name = re.search(r"([$\w]+)\s*(?:\(|$|\.|\s)", re.sub(r"^\s*\([^)]*\)", "", rest))
     lists = re.findall(r"\(([^)]*)\)", rest)
     given = [tuple(map(_variable, _VARIABLE.finditer(one))) for one in lists]
+    most = re.search(r"\.(?:max|req)ntid\s+(\d+(?:\s*,\s*\d+)*)", rest)
     assert name is not None
     returns = given[0] if len(given) > 1 else ()
     reader = _Body(line)
     reader.read(body)
     return Function(
         name[1], given[-1] if given else (), returns, reader.registers, tuple(reader.variables),
-        tuple(map(tuple, reader.blocks)), reader.labels,
+        tuple(map(tuple, reader.blocks)), reader.labels, prod(map(int, most[1].split(","))) if most else None,
     )  # fmt: skip
 
 
