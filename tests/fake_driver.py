@@ -26,6 +26,7 @@ from ngraph_rewrite.runtime.cuda import (
     driver,
     elsewhere,
     lent,
+    modules,
     one_by_one,
     recorded,
     starting,
@@ -34,8 +35,9 @@ from ngraph_rewrite.runtime.cuda import (
 _MADE = re.compile("Alloc|Create|Get|Retain|Load|Instantiate|Add|EndCapture")
 # What ends a capture of another thread, unless this one leaves captures alone. Source: CUDA driver API, stream capture.
 _UNSAFE = re.compile(
-    "Query|Synchronize$|MemcpyHtoD|MemcpyDtoH|ModuleLoad|MemPoolTrim|Instantiate|Stream(Create|Destroy)|ExecDestroy"
+    "Query|Synchronize$|MemcpyHtoD|MemcpyDtoH|Module(Load|Unload)|MemPoolTrim|Instantiate|Stream(Create|Destroy)|ExecDestroy"
 )
+_ASKING = (captures, checked, context, downloads, driver, elsewhere, lent, modules, one_by_one, recorded, starting)
 ROOM = 1 << 30
 USUAL = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
 RELAXED = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
@@ -236,7 +238,7 @@ def fake_driver(capability: tuple[int, int] = (9, 0), devices: int = 1) -> Itera
         gc.collect()  # what ends is given back to the driver that it is of
     fake = FakeDriver(capability)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (captures, checked, context, downloads, driver, elsewhere, lent, one_by_one, recorded, starting):
+        for module in _ASKING:
             patch.setattr(module, "cu", fake)
         fake.devices = devices
         own = FakeDevice(fake)

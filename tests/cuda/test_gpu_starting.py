@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.runtime.cuda.device import find_device
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 
-from fake_driver import FakeDevice, fake_driver  # noqa: E402
+from cuda.bindings import driver as cu  # noqa: E402
+from fake_driver import FakeDevice, FakeDriver, fake_driver  # noqa: E402
 
-from ngraph_rewrite.runtime.cuda import driver  # noqa: E402
+from ngraph_rewrite.runtime.cuda import driver, modules  # noqa: E402
 from ngraph_rewrite.runtime.cuda.machine_code import MachineCode, Resources  # noqa: E402
 
 pytestmark = pytest.mark.cuda
@@ -73,6 +79,69 @@ def test_machine_code_that_a_driver_refuses(
         assert do in str(caught.value)
         fake.failing = set()
         assert set(device.load({"k": "def k(): ..."}, Cache(tmp_path), 1)) == {"k"}
+
+
+# -- kernels that end --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def loading(cache: Cache) -> Iterator[tuple[FakeDriver, Callable[[str], Any]]]:
+    """A driver, and what loads the kernel of a name; one of them stays though nobody has it."""
+    code = MachineCode("k", Resources(8, 0, 0, 0, 4), b"code", 13000)
+    with fake_driver() as fake, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver, "prepare_codes", lambda *given: None)
+        patch.setattr(driver, "code_of", lambda *given: code)
+        patch.setattr(modules, "RECENT", 1)
+        device = LoadingDevice(fake)
+        yield fake, lambda name: device.load({name: f"text of {name}"}, cache, 1)[name]
+
+
+def test_a_kernel_is_unloaded_when_nobody_has_it_but_for_the_last_ones(tmp_path: Path) -> None:
+    with loading(Cache(tmp_path)) as (fake, load):
+        first = load("a")
+        assert load("a") is first and fake.counts()["cuModuleLoadData"] == 1
+        load("b")
+        load("c")
+        assert fake.counts()["cuModuleUnload"] == 1  # b
+        assert load("a") is first and fake.counts()["cuModuleUnload"] == 1  # c
+        load("d")
+        assert not fake.counts()["cuModuleUnload"]
+        del first
+        assert fake.counts()["cuModuleUnload"] == 1
+
+
+def test_a_kernel_that_runs_is_unloaded_when_that_is_over(tmp_path: Path) -> None:
+    busy = cu.CUresult.CUDA_ERROR_NOT_READY
+    with loading(Cache(tmp_path)) as (fake, load):
+        fake._cuEventQuery = fake._cuStreamQuery = lambda what: (busy,)
+        kernel = load("a")
+        load("b")
+        del kernel
+        assert not fake.counts()["cuModuleUnload"]
+        fake._cuEventQuery = lambda what: ()
+        kernel = load("c")
+        load("d")
+        del kernel
+        assert fake.counts()["cuModuleUnload"] == 2  # a and b; c may still run
+
+
+def test_a_kernel_stays_loaded_where_to_unload_it_would_end_a_capture(tmp_path: Path) -> None:
+    with loading(Cache(tmp_path)) as (fake, load):
+        kernel = load("a")
+        load("b")
+        fake.failing, fake.error = {"cuStreamIsCapturing"}, cu.CUresult.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+        del kernel
+        find_device().synchronize()
+        assert not fake.counts()["cuModuleUnload"]
+
+
+def test_a_module_that_lacks_its_kernel_is_unloaded(tmp_path: Path) -> None:
+    with loading(Cache(tmp_path)) as (fake, load):
+        fake.failing = {"cuModuleGetFunction"}
+        with pytest.raises(ng.DeviceError, match="finding the kernel a"):
+            load("a")
+        gc.collect()
+        assert fake.counts()["cuModuleUnload"] == 1
 
 
 def test_a_computation_whose_kernels_are_refused_can_be_called_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,10 +27,11 @@ from ngraph_rewrite.runtime.cuda.elsewhere import UsedElsewhere
 from ngraph_rewrite.runtime.cuda.freed import FreedMemory
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.runtime.cuda.lent import LentMemory
+from ngraph_rewrite.runtime.cuda.modules import Modules
 from ngraph_rewrite.runtime.cuda.one_by_one import STREAM, RecordedLaunches
 from ngraph_rewrite.runtime.cuda.overlapping import may_overlap
 from ngraph_rewrite.runtime.cuda.recorded import RecordedGraph
-from ngraph_rewrite.runtime.cuda.starting import check_driver, start_driver
+from ngraph_rewrite.runtime.cuda.starting import start_driver
 
 T = TypeVar("T")
 
@@ -39,13 +40,6 @@ MOST_NODES = 1 << 14
 # Which part of its memory large stretches may have that are kept: asking the driver takes longer than a launch. And
 # which part may be kept that other streams used, before that is waited for.
 KEPT = 16
-# What drivers say of machine code that they do not know, and not of memory that is full, or of an error before.
-_REFUSED = (
-    cu.CUresult.CUDA_ERROR_INVALID_IMAGE,
-    cu.CUresult.CUDA_ERROR_INVALID_SOURCE,
-    cu.CUresult.CUDA_ERROR_NO_BINARY_FOR_GPU,
-    cu.CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-)
 # So few cost less one by one, as graphs are told of each change of an address.
 FEW = 3
 
@@ -79,7 +73,7 @@ class RealDevice:
         checked(cu.cuMemPoolSetAttribute(self._pool, kind, cu.cuuint64_t(2**64 - 1)), "keeping memory for reuse")
         room = self.memory()[1] // KEPT
         self._freed, self._lent, self._elsewhere = FreedMemory(room), LentMemory(), UsedElsewhere(self._context, room)
-        self._functions: dict[str, Any] = {}
+        self._modules = Modules(self._context, self.hold)
         self._library: Cublas | None = None
         self._making = threading.Lock()
 
@@ -164,21 +158,15 @@ class RealDevice:
             checked(cu.cuMemcpyDtoDAsync(target, source, size, STREAM), "copying on the GPU")
 
     def load(self, sources: Mapping[str, str], cache: Cache, processes: int) -> dict[str, Any]:
-        missing = {name: text for name, text in sources.items() if text not in self._functions}
+        found: dict[str, Any] = {name: self._modules.find(text) for name, text in sources.items()}
+        missing = {name: sources[name] for name, kernel in found.items() if kernel is None}
         if missing:
             prepare_codes(missing, [self.capability], cache, processes)
             self._context.enter()
             for name, text in missing.items():
-                self._functions[text] = self._with_room(partial(self._loaded, name, text, cache))
-        return {name: self._functions[text] for name, text in sources.items()}
-
-    def _loaded(self, name: str, text: str, cache: Cache) -> Any:
-        code = code_of(text, name, self.capability, cache)
-        found = cu.cuModuleLoadData(code.data)
-        if found[0] in _REFUSED:
-            check_driver(code.made_by, f"loading the kernel {name}")
-        module = checked(found, f"loading the kernel {name}")
-        return checked(cu.cuModuleGetFunction(module, code.entry.encode()), f"finding the kernel {name}")
+                code = code_of(text, name, self.capability, cache)
+                found[name] = self._with_room(partial(self._modules.load, name, text, code))
+        return found
 
     def library(self, name: str) -> Any:
         self._context.enter()
