@@ -11,22 +11,24 @@ from typing import Any
 
 from cuda.bindings import driver as cu
 
-from ngraph_rewrite.runtime.cuda.checked import checked
-
 _RELAXED = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
 _NONE = cu.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
 
 
 class LeavingCaptures:
-    """Within the context, what this thread asks of the driver ends no capture of another stream."""
+    """Within the context, what this thread asks of the driver ends no capture of another stream.
+
+    Each copy does this: what the driver says is not looked at, but for the mode that the thread had.
+    """
 
     __slots__ = ("_mode",)
 
     def __enter__(self) -> None:
-        self._mode: Any = checked(cu.cuThreadExchangeStreamCaptureMode(_RELAXED), "leaving captures alone")
+        self._mode: Any = cu.cuThreadExchangeStreamCaptureMode(_RELAXED)[-1]
 
     def __exit__(self, *failure: object) -> None:
-        cu.cuThreadExchangeStreamCaptureMode(self._mode)
+        if self._mode is not None:
+            cu.cuThreadExchangeStreamCaptureMode(self._mode)
 
 
 def may_be_asked(stream: int) -> bool:

@@ -27,14 +27,13 @@ class Context:
         self.origin, self.capturing = Origin(), threading.Lock()
         self.is_alone = checked(cu.cuDeviceGetCount(), "counting GPUs") == 1
         self._handle = checked(cu.cuDevicePrimaryCtxRetain(device), "using the GPU")
-        self._number = int(self._handle)
         self.enter()
 
     @contextmanager
     def inside(self) -> Iterator[None]:
         """Within, it is that of this thread, which has its own again afterwards: arrays end at any moment."""
         self.origin.check()
-        if self._is_current():
+        if cu.cuCtxGetCurrent()[-1] == self._handle:
             yield
             return
         checked(cu.cuCtxPushCurrent(self._handle), "using the GPU")
@@ -50,10 +49,5 @@ class Context:
             DeviceError: in a process that was forked from the one it is of.
         """
         self.origin.check()
-        if not self._is_current():
+        if cu.cuCtxGetCurrent()[-1] != self._handle:  # each launch asks this
             checked(cu.cuCtxSetCurrent(self._handle), "using the GPU")
-
-    def _is_current(self) -> bool:
-        """Whether this thread has it; to ask costs less than to have it twice."""
-        error, *found = cu.cuCtxGetCurrent()
-        return not error and int(found[0]) == self._number
