@@ -24,7 +24,8 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
-from ngraph_rewrite.types.dtypes import DType, computed, finfo, is_float
+from ngraph_rewrite.testing.overflow import has_parts, magnitude, overflows
+from ngraph_rewrite.types.dtypes import DType, finfo, is_float
 from ngraph_rewrite.types.tuples import TupleType, tensors
 
 Array = NDArray[Any]
@@ -39,15 +40,6 @@ _EXACT = frozenset(
     " iota one_hot size tensor_size batch_size relu unslice assign after item".split()
 )
 
-# Ops whose terms may cancel: their error is relative to what the sizes of the operands give.
-_SUMS = frozenset(
-    "dot batch_dot tensordot matmul gemm einsum inner vecdot sum mean cumulative_sum convolution scatter_add add_along"
-    "".split()
-)
-
-# Ops whose parts may overflow or vanish, depending on their order.
-_PRODUCTS = frozenset("prod cumulative_prod".split())
-
 # Functions that are nowhere zero, though their results may be.
 _UNDERFLOWING = frozenset("exp exp2 sigmoid softplus power reciprocal softmax prod cumulative_prod".split())
 
@@ -55,11 +47,6 @@ _UNDERFLOWING = frozenset("exp exp2 sigmoid softplus power reciprocal softmax pr
 _CHOOSING = frozenset("maximum minimum max min relu cummax cummin".split())
 # And those that do so or add up, as an attribute says.
 _COMBINING = {"pooling": "kind", "scatter": "how", "put_along": "how"}
-
-# Ops whose meaning subtracts from numbers of the size of 1 or of the arguments.
-_COMPOSITE = frozenset(
-    "cross_entropy_multi cross_entropy_binary cross_entropy_softmax cross_entropy_sigmoid log_softmax logsumexp".split()
-)
 
 
 # What a float that does not fit an integer becomes where nothing may depend on it.
@@ -232,13 +219,13 @@ def shaken(seed: int) -> Change:
         if not ulps or not is_float(value.dtype):
             return value
         steps = _steps(seed, f"{describe(term, 8)}{term.shape}", ulps, value.shape)
-        size, parts = _magnitude(term, value, args), term.definition.short in _SUMS | _PRODUCTS
+        size, parts = magnitude(term, value, args), has_parts(term)
         with np.errstate(all="ignore"):
             moved = value + np.spacing(size) * steps.astype(value.dtype)
         exact = (value == 0) & (size == 0) & (not _underflows(term, args)) | is_exact(term, value, args)
         exact |= is_exact_sum(term, value, size, args)
         moved = np.where(np.isfinite(value) & ~exact, moved, value)
-        over = _overflows(term, value, args) if parts else np.zeros(value.shape, bool)
+        over = overflows(term, value, args) if parts else np.zeros(value.shape, bool)
         if over.any():
             moved = np.where(over, _anything(value, seed), moved).astype(value.dtype)
         return np.asarray(moved)
@@ -273,44 +260,6 @@ def coarse(seed: int, dtype: DType) -> Change:
         return np.asarray(np.where(few, value, value * (1 + random.uniform(-0.5, 0.5) * digits)))
 
     return change
-
-
-def _magnitude(term: Op, value: Array, args: list[Array]) -> Array:
-    """What an op's error is relative to: its result, or inside a composite one the numbers that may cancel there."""
-    if term.definition.short in _SUMS and is_float(value.dtype) and term.definition.meaning is not None:
-        with np.errstate(all="ignore"):
-            sizes = (np.abs(a) if is_float(a.dtype) else a for a in args)  # an integer is an index, or is exact
-            bound = np.abs(computed(term.definition.meaning(term, *sizes), term.dtype))
-            return np.asarray(np.maximum(bound.reshape(value.shape), np.abs(_finite(value))))
-    if term.definition.short == "softmax":  # the exponential of a difference, which is rounded as such
-        with np.errstate(all="ignore"):
-            return np.asarray(np.abs(value) * value.dtype.type(2 * np.abs(_finite(args[0])).max(initial=1)))
-    if term.definition.short in _COMPOSITE:
-        inside = [np.abs(a[np.isfinite(a)]).max(initial=1) for a in args]
-        return np.asarray(np.maximum(np.abs(value), np.asarray(max(inside)).astype(value.dtype)))
-    return np.abs(value)
-
-
-def _overflows(term: Op, value: Array, args: list[Array]) -> Array:
-    """Where a part of a sum may overflow or not: that depends on its order, and on that of products of several."""
-    if term.definition.short in _PRODUCTS and term.definition.meaning is not None:
-        sizes_of = np.where(np.isfinite(args[0]) & (args[0] != 0), np.abs(args[0]), 1).astype(args[0].dtype)
-        with np.errstate(all="ignore"):
-            most, least = (
-                computed(term.definition.meaning(term, f(sizes_of, 1)), term.dtype) for f in (np.maximum, np.minimum)
-            )
-        return np.asarray(~np.isfinite(most) | (least < finfo(value.dtype).tiny)).reshape(value.shape)
-    parts = [_finite(a) if is_float(a.dtype) else a for a in args]
-    sizes = [float(np.abs(p).max(initial=1)) for p in parts] if len(parts) > 2 else []
-    if sizes and np.log2(sizes).sum() >= finfo(term.dtype).maxexp:
-        return np.ones(value.shape, bool)
-    if np.isfinite(value).all():
-        return np.zeros(value.shape, bool)
-    return ~np.isfinite(_magnitude(term, value, parts))
-
-
-def _finite(array: Array) -> Array:
-    return np.where(np.isfinite(array), array, array.dtype.type(0))
 
 
 def _underflows(term: Op, args: list[Array]) -> bool:

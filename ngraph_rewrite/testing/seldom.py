@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instances that are seldom drawn, and show what no others do: long axes, integers of many digits, equal numbers."""
+"""Instances that are seldom drawn, and show what no others do: long axes, large numbers, many digits, equal numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -13,6 +13,9 @@ from ngraph_rewrite.rewriting.instances import TRIES, first_match
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
+from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.strategies import (
@@ -26,7 +29,8 @@ from ngraph_rewrite.testing.strategies import (
     random_values,
     valued_leaves,
 )
-from ngraph_rewrite.types.dtypes import INT64, DType
+from ngraph_rewrite.types.dtypes import FLOAT16, INT64, DType, finfo, is_float
+from ngraph_rewrite.types.tuples import tensors
 
 # Positions in an axis of this length fit no integer of eight bits.
 LONG = 300
@@ -34,6 +38,8 @@ LONG = 300
 FLOATS: tuple[DType, ...] = tuple(map(np.dtype, ("float32", "float64", "float16", "bool", "int64")))
 # Integers of 64 bits meet in float64, which does not hold them all.
 WIDE = (INT64, np.dtype("uint64"))
+# Mostly floats of which two large ones are soon more than their dtype holds, though not more than another one does.
+NARROW: tuple[DType, ...] = (*(FLOAT16,) * 7, np.dtype("float32"))
 
 
 def long_examples(rule: Rule, count: int, seed: int = 0, elements: int = LONG**2) -> Iterator[Example]:
@@ -80,3 +86,42 @@ def few_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
         example = draw_example(rule, Random(f"{rule.name} {rule.text} {seed} few {i}"), FLOATS, (FEW,) * 4)
         if example is not None:
             yield example
+
+
+def large_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
+    """Instances of floats of 16 bits so large that their sum, or their square, is none, from so many searches."""
+    found = False
+    for i in range(count):
+        random = Random(f"{rule.name} {rule.text} {seed} large {i}")
+        example = draw_example(rule, random, NARROW, (PLAIN,))
+        if example is not None and _has(FLOAT16, example.instance.term):
+            found = True
+            yield example._replace(choices=list(_large_choices(random, example.choices[0])))
+        elif not found and i:
+            return
+
+
+def _has(dtype: DType, term: Op) -> bool:
+    return any(type_.dtype == dtype for t in topological([term]) for type_ in tensors(t.type))
+
+
+def _large_choices(random: Random, plain: Mapping[Op | Uid, Array]) -> Iterator[dict[Op | Uid, Array]]:
+    """All floats large, of one sign or of both; then those of one leaf alone."""
+    for power, signs in _LARGE:
+        yield {k: _large(random, v, power, signs) if is_float(v.dtype) else v for k, v in plain.items()}
+    floats = [k for k, v in plain.items() if is_float(v.dtype)]
+    if len(floats) > 1:
+        alone = random.choice(floats)
+        yield {**plain, alone: _large(random, plain[alone], 1.0, (1,))}
+
+
+# The part of the digits of the greatest number that numbers have, and their signs.
+_LARGE = ((1.0, (1,)), (1.0, (1, -1)), (0.5, (1, -1)))
+
+
+def _large(random: Random, value: Array, power: float, signs: Sequence[int]) -> Array:
+    """Numbers of the size of a power of the greatest one, or larger than it."""
+    least = float(finfo(value.dtype).max) ** power
+    sizes = (1, 0.75, 0.6) if power == 1 else (0.9, 1.5, 0, 0)
+    numbers = [random.choice(sizes) * random.choice(signs) for _ in value.flat]
+    return np.asarray(np.array(numbers).reshape(value.shape) * least).astype(value.dtype)

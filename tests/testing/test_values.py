@@ -7,6 +7,7 @@ import operator
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import op
@@ -24,6 +26,9 @@ from ngraph_rewrite.testing.compare import as_rounded, differ
 from ngraph_rewrite.testing.evaluate import Unknown, settled
 from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding
+from ngraph_rewrite.testing.mutation.mutants import mutants
+from ngraph_rewrite.testing.overflow import overflows
+from ngraph_rewrite.testing.seldom import large_examples
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.values import check_values, drawn_examples, search_values
 from ngraph_rewrite.types.axes import Axes, Axis
@@ -135,6 +140,46 @@ def test_the_order_of_a_sum_is_rounding_even_where_it_overflows() -> None:
         assert differ(left, right, {x: np.array(numbers, "float32")}, "real") is None
     assert differ(left, right, {x: np.array([[1e8, 1], [-1e8, 1]], "float32")}, "exact") is not None
     assert differ(left, term("semi.max", x, axes=(0, 1)), {x: np.array([[1, 2], [3, 4]], "float32")}, "real")
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_what_overflows_in_every_order_is_infinite_and_wrong_where_the_left_side_is_not(name: str) -> None:
+    x = leaf(2, dtype="float16")
+    wide = term(f"semi.{name}", term("semi.cast", x, dtype="float32"), axes=(0,))
+    narrow = term("semi.cast", term(f"semi.{name}", x, axes=(0,)), dtype="float32")
+    assert differ(wide, narrow, {x: np.array([65504, 65504], "float16")}, "real") is not None
+    assert differ(wide, narrow, {x: np.array([65504, 1], "float16")}, "real") is None
+    rule = rule_of(f"{name}(cast(float16(x), dtype='float32'), axes=k) => cast({name}(x, axes=k), dtype='float32')")
+    assert all(checked(replace(rule, grade="real"), count).status == FAILED for count in (8, 50))
+
+
+@pytest.mark.parametrize("signs", [(1, 1, -1), (1, -1, 1), (-1, 1, 1)])
+def test_a_sum_that_overflows_in_some_order_may_be_infinite_or_not(signs: tuple[int, ...]) -> None:
+    x, largest = leaf(3), np.finfo("float32").max
+    total, value = term("semi.sum", x, axes=(0,)), np.array(np.inf, "float32")
+    array = np.array(signs, "float32") * largest
+    assert overflows(total, value, [array]) and not overflows(total, value, [np.abs(array)])
+    product = term("semi.prod", x, axes=(0,))
+    assert overflows(product, value, [np.array([1e30, 1e30, 1e-30], "float32")])
+    assert not overflows(product, value, [np.array([1e30, 1e30, 1e-10], "float32")])
+
+
+@pytest.mark.parametrize("name", [
+    "axes.mean", "numpy_composite.mean", "numpy_composite.variance", "numpy_linear.contract_elements",
+    "pooling.pooling_avg", "pooling.pooling_avg_counted", "simple_composite.mean", "simple_normalisation.layer_norm",
+])  # fmt: skip
+def test_what_is_added_up_in_16_bits_instead_of_32_is_found(name: str) -> None:
+    """Elements so large that their sum is none are drawn of each rule."""
+    broken = [m.rule for m in mutants(library().find(name)) if "wide(...) dropped" in m.what]
+    assert broken
+    for rule in broken:
+        large = (example for seed in range(3) for example in large_examples(rule, 24, seed))
+        assert search_values(rule, Context(RuleSet([rule]), Effort(50, 60.0)), large).found is not None
+
+
+def test_numbers_that_end_in_16_bits_and_pass_through_more_are_tried() -> None:
+    (broken,) = [m.rule for m in mutants(library().find("numpy.arange")) if "wide(...) dropped" in m.what]
+    assert checked(broken).status == FAILED
 
 
 def test_what_is_asked_of_a_sum_that_overflows_in_one_order_alone_may_be_so_or_not() -> None:
