@@ -24,6 +24,7 @@ from ngraph_rewrite.testing.differences import (
     is_double,
     weights_of,
 )
+from ngraph_rewrite.testing.directions import wrong_along
 from ngraph_rewrite.testing.edges import few_values, wrong_at_edges
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Finding, comment, finding, said
@@ -285,6 +286,9 @@ def wrong_adjoint(rule: Rule, context: Context, example: Example, given: Values)
         if both is not None:
             return wrong(f"gives {describe(adjoint.argument)} a wrong adjoint", adjoint, both)
     random = Random(f"{rule.name} {signature(term)}")
+    what = wrong_along(term, found, values, values[incoming], Random(f"{rule.name} {signature(term)} along"))
+    if what is not None:
+        return WrongAdjoint(rule, term, incoming, None, given, None, what)
     few = few_values(random, valued_leaves(term))
     what = wrong_at_edges(term, found, {**few, incoming: weights_of(term)}, weights_of(term), random)
     return None if what is None else WrongAdjoint(rule, term, incoming, None, few, None, what)

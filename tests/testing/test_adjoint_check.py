@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules, parse_rules
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.testing.adjoints import check_adjoint
-from ngraph_rewrite.testing.differences import NoDifferences, differences, disagreement
+from ngraph_rewrite.testing.differences import Adjoint, NoDifferences, differences, disagreement
+from ngraph_rewrite.testing.directions import wrong_along
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding
 from ngraph_rewrite.testing.printing import term
 from ngraph_rewrite.testing.proof.adjoint import prove_adjoint
@@ -81,6 +83,25 @@ def test_an_adjoint_that_overflows_on_its_way_is_refused(text: str) -> None:
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_adjoint_is_not_proved(name: str) -> None:
     assert proved(WRONG[name]).status == OPEN
+
+
+@pytest.mark.parametrize("right, wrong", [("1.1283791670955126", "1.12838"), ("0.886226925452758", "0.886227"),
+                                          ("62.01255336059963", "62.0125")])  # fmt: skip
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_constant_that_is_off_in_its_seventh_digit_is_found(right: str, wrong: str, seed: int) -> None:
+    text = (data_folder("rules") / "deriv_semi.rules").read_text()
+    shipped, mended = (parse_rules(t, "my.rules", "my") for t in (text, text.replace(right, wrong)))
+    (rule,) = [b for a, b in zip(shipped, mended, strict=True) if a.right != b.right]
+    found = check_adjoint(rule, Context(RuleSet([rule]), Effort(8, 20.0, seed)))
+    assert found.status == FAILED and "add up to" in found.says
+
+
+def test_along_a_direction_that_passes_a_kink_nothing_is_said() -> None:
+    x, d = (term("core.placeholder", axes=[2], dtype="float64").named(name) for name in "xd")
+    size, both = term("semi.absolute", x), {x: np.array([1e-4, 0.5]), d: np.array([1.0, 1.0])}
+    for value, said in (both, False), ({**both, x: np.array([0.1, 0.5])}, True):
+        what = wrong_along(size, [Adjoint(x, term("semi.negative", d))], value, value[d], Random(0))
+        assert (what is not None) == said
 
 
 def test_a_rule_that_fails_is_refused() -> None:
