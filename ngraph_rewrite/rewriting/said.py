@@ -49,10 +49,18 @@ def guard_numbers(rule: Rule) -> tuple[float, ...]:
     if rule.guard is None:
         return ()
     text = " ".join([rule.guard.text, *(c.expression.text for c in rule.clauses if isinstance(c, Where))])
-    said = dict.fromkeys(_NUMBER.findall(text) if ".scalar" in text else ())
-    numbers = [int(one) if one.isdigit() else float(one) for one in [*said][:_MOST]]
+    numbers = numbers_in(text)[:_MOST] if ".scalar" in text else []
     near = dict.fromkeys(n for one in numbers for m in (one, -one) for n in (m, m + 1, m - 1))
     return tuple(n for n in near if n not in _FILLED)
+
+
+def numbers_in(text: str) -> list[float]:
+    """The numbers in a text, without their signs, each once.
+
+    >>> numbers_in("select(x < 2.5, 3, x * 2.5) as float32")
+    [2.5, 3]
+    """
+    return [int(one) if one.isdigit() else float(one) for one in dict.fromkeys(_NUMBER.findall(text))]
 
 
 def with_numbers(rule: Rule, domain: Domain) -> Domain:

@@ -21,8 +21,8 @@ from ngraph_rewrite.testing.mutation import Mutant, MutantVerdict, Report, mutan
 from ngraph_rewrite.testing.mutation.equivalence import Instances, right_at_every_half
 from ngraph_rewrite.testing.mutation.expressions import broken, read, weakened
 from ngraph_rewrite.testing.mutation.judge import Judge
-from ngraph_rewrite.testing.mutation.notation import header, written
 from ngraph_rewrite.testing.mutation.verdicts import share
+from ngraph_rewrite.testing.notation import header, written
 from ngraph_rewrite.testing.suite import Subject
 
 

@@ -431,6 +431,15 @@ def test_a_length_that_is_cut_into_parts_has_several() -> None:
     assert checked(rule).status == FAILED
 
 
+@pytest.mark.parametrize("number", ["2.5", "4", "77.25", "-6", "1e4"])
+@pytest.mark.parametrize("examples", [8, 50])
+def test_numbers_that_stand_in_a_rule_are_tried_as_elements(number: str, examples: int) -> None:
+    rule = rule_of(f"exp(x) => select(x == {number}, 0, exp(x))")
+    assert checked(rule, examples).status == FAILED
+    right = rule_of(f"exp(x) => select(x == {number}, exp(x), exp(x))")
+    assert checked(right, examples).status == PASSED
+
+
 def test_positions_that_fit_no_narrow_integer_are_tried() -> None:
     position = "cast(argmax(x, axes=k), dtype='int32')"
     rule = rule_of(f"cast(cast(argmax(x, axes=k), dtype='int8'), dtype='int32') => {position}")

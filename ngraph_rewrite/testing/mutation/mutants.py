@@ -12,8 +12,8 @@ from ngraph_rewrite.rewriting.rule import DEFAULT_CLASS, EXACT, REAL, Let, Rule
 from ngraph_rewrite.terms.catalogue import find
 from ngraph_rewrite.testing.mutation import patterns
 from ngraph_rewrite.testing.mutation.expressions import broken, weakened
-from ngraph_rewrite.testing.mutation.notation import written
 from ngraph_rewrite.testing.mutation.templates import Scope, variants
+from ngraph_rewrite.testing.notation import written
 
 
 @dataclass(frozen=True)
