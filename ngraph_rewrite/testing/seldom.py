@@ -18,6 +18,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.testing.limits import too_large
+from ngraph_rewrite.testing.notation import written
 from ngraph_rewrite.testing.strategies import (
     FEW,
     PLAIN,
@@ -74,6 +75,39 @@ def wide_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
         example = draw_example(rule, Random(f"{rule.name} {rule.text} {seed} wide {i}"), WIDE, (WILD,) * 4)
         if example is not None:
             yield example
+
+
+def close_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
+    """Of a rule that says dtypes, instances with integers of 64 bits that a float64 takes for one another.
+
+    They stand beside 2**53, and beside 2**63, which is where one of two dtypes ends.
+    """
+    found = False
+    for i in range(count if "dtype" in written(rule) else 0):
+        random = Random(f"{rule.name} {rule.text} {seed} close {i}")
+        example = draw_example(rule, random, WIDE, (PLAIN,))
+        if example is not None and any(v.dtype in WIDE for v in example.choices[0].values()):
+            found = True
+            plain, signs = example.choices[0], (1, 1, random.choice((1, -1)))
+            choices = [
+                {k: _close(random, v, sign * base) if v.dtype in WIDE else v for k, v in plain.items()}
+                for base in _CLOSE
+                for sign in signs
+            ]
+            yield example._replace(choices=choices)
+        elif not found and i:
+            return
+
+
+# Beside these are numbers that are not a float64.
+_CLOSE, _BESIDE = (2**53, 2**63), (0, 1, 0, 1, -1, -2)
+
+
+def _close(random: Random, value: Array, base: int) -> Array:
+    """A number, or one beside it, that the dtype holds."""
+    limits = np.iinfo(value.dtype)
+    numbers = [min(max(base + random.choice(_BESIDE), limits.min), limits.max) for _ in value.flat]
+    return np.array(numbers, value.dtype).reshape(value.shape)
 
 
 def few_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:

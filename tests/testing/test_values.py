@@ -440,6 +440,17 @@ def test_numbers_that_stand_in_a_rule_are_tried_as_elements(number: str, example
     assert checked(right, examples).status == PASSED
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("equation", [
+    "searchsorted(x, v, right=r)  =>  searchsorted(cast(x, dtype='float64'), cast(v, dtype='float64'), right=r)",
+    "x < y  =>  cast(x, dtype=promoted(x.dtype, y.dtype)) < cast(y, dtype=promoted(x.dtype, y.dtype))",
+    "x <= y  =>  cast(x, dtype=promoted(x.dtype, y.dtype)) <= cast(y, dtype=promoted(x.dtype, y.dtype))",
+])  # fmt: skip
+def test_integers_that_float64_takes_for_one_another_are_tried(equation: str, seed: int) -> None:
+    rule = rule_of(equation, "exact", "lower numpy -> semi")
+    assert checked(rule, 50, seed).status == FAILED
+
+
 def test_positions_that_fit_no_narrow_integer_are_tried() -> None:
     position = "cast(argmax(x, axes=k), dtype='int32')"
     rule = rule_of(f"cast(cast(argmax(x, axes=k), dtype='int8'), dtype='int32') => {position}")
