@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from random import Random
 
 import numpy as np
@@ -35,6 +36,8 @@ from ngraph_rewrite.types.tuples import tensors
 
 # Positions in an axis of this length fit no integer of eight bits.
 LONG = 300
+# And of this one no number of sixteen bits; the dtypes of which they are none.
+_FAR = {LONG: ("int8", "uint8"), 70_000: ("int16", "uint16", "float16", "bfloat16")}
 # Most of what can go wrong goes wrong with floats.
 FLOATS: tuple[DType, ...] = tuple(map(np.dtype, ("float32", "float64", "float16", "bool", "int64")))
 # Integers of 64 bits meet in float64, which does not hold them all.
@@ -43,17 +46,35 @@ WIDE = (INT64, np.dtype("uint64"))
 NARROW: tuple[DType, ...] = (*(FLOAT16,) * 7, np.dtype("float32"))
 
 
-def long_examples(rule: Rule, count: int, seed: int = 0, elements: int = LONG**2) -> Iterator[Example]:
+def far_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
+    """Of a rule that makes narrow numbers, instances with one axis so long that a position is none of these."""
+    made = written(rule).partition("=>")[2].partition("\n    if ")[0]
+    lengths = [length for length, dtypes in _FAR.items() if any(f"'{name}'" in made for name in dtypes)]
+    for length in lengths:
+        found = long_examples(rule, _SPARE * count, seed, 4 * length, length, both=False)
+        yield from islice((e for e in found if too_large(e.instance.term, length - 1)), count)
+
+
+# Of so many searches for long axes one is enough.
+_SPARE = 5
+
+
+def long_examples(
+    rule: Rule, count: int, seed: int = 0, elements: int = LONG**2, length: int = LONG, both: bool = True
+) -> Iterator[Example]:
     """Instances with axes so long that their positions fit no narrow integer, from so many searches.
 
     Args:
         elements: How many an array may have, at most.
+        length: How long these axes are.
+        both: Whether some have two of them.
     """
     for i in range(count):
         random, bank = Random(f"{rule.name} {rule.text} {seed} long {i}"), TrialBank()
-        domain, places = random_domain(random), {i % 4, (i + i % 2) % 4}  # one axis, or two of them
-        axes = tuple(a.with_length(LONG) if k in places else a for k, a in enumerate(domain.axes))
-        lengths = (LONG, LONG if i % 2 else domain.lengths[1], domain.lengths[2])
+        two = both and i % 2 == 1
+        domain, places = random_domain(random), {i % 4, (i + two) % 4}  # one axis, or two of them
+        axes = tuple(a.with_length(length) if k in places else a for k, a in enumerate(domain.axes))
+        lengths = (length, length if two else domain.lengths[1], domain.lengths[2])
         long = replace(domain, lengths=lengths, axes=axes)
         solver = Solver(rule, bank.make) if rule.guard is not None else None
         found = first_match(rule, long, begin(random), bank, TRIES // 2, solver)

@@ -21,15 +21,8 @@ from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.draws import lost_effect, other_draw
 from ngraph_rewrite.testing.evaluate import Undefined, Unknown, Values, evaluate
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding, comment, finding, said
-from ngraph_rewrite.testing.said import said_examples
-from ngraph_rewrite.testing.seldom import (
-    FLOATS,
-    close_examples,
-    few_examples,
-    large_examples,
-    long_examples,
-    wide_examples,
-)
+from ngraph_rewrite.testing.rarely import rare_examples
+from ngraph_rewrite.testing.seldom import FLOATS
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.strategies import Example, draw_example
 from ngraph_rewrite.testing.unknown import Unbound
@@ -42,11 +35,6 @@ _IN_VAIN = 3
 AIMED, _DRAWS = 3, 3
 # If so many were drawn to go each way and none did, it is not known whether the rule is right there.
 _PER_WAY = 2
-# With so much effort, so many searches are made for long axes, for wide integers, for values that are few, for large
-# ones, for those that stand in the rule, and for wide ones beside one another; with less effort only for some of the
-# last three.
-AT_LENGTH, _LONG_ONES, _WIDE_ONES, _FEW_ONES, _LARGE_ONES, _SAID_ONES, _CLOSE_ONES = 50, 8, 24, 12, 12, 12, 12
-_SOME = 4
 # So many searches are made however long they take; if they find nothing, there is nothing.
 _LEAST = 8
 
@@ -101,7 +89,7 @@ def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
     try:
         search = search_values(rule, context)
         if search.found is None:
-            search.found = search_values(rule, context, _seldom(rule, context.effort)).found
+            search.found = search_values(rule, context, rare_examples(rule, context.effort)).found
         unbound = Unbound(rule, context, search.untaken)
         if search.found is None:
             unbound.run()
@@ -160,21 +148,6 @@ def search_values(rule: Rule, context: Context, examples: Iterable[Example] | No
             break
     search.late = time.process_time() > stop
     return search
-
-
-def _seldom(rule: Rule, effort: Effort) -> Iterator[Example]:
-    if effort.examples < AT_LENGTH:
-        yield from said_examples(rule, _SOME, effort.seed)
-        yield from large_examples(rule, _SOME, effort.seed)
-        yield from close_examples(rule, _SOME, effort.seed)
-        return
-    more = max(1, round(effort.examples / AT_LENGTH))
-    yield from long_examples(rule, more * _LONG_ONES, effort.seed)
-    yield from wide_examples(rule, more * _WIDE_ONES, effort.seed)
-    yield from few_examples(rule, more * _FEW_ONES, effort.seed)
-    yield from said_examples(rule, more * _SAID_ONES, effort.seed)
-    yield from large_examples(rule, more * _LARGE_ONES, effort.seed)
-    yield from close_examples(rule, more * _CLOSE_ONES, effort.seed)
 
 
 def _is_empty(term: Op) -> bool:

@@ -28,6 +28,7 @@ from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding
 from ngraph_rewrite.testing.mutation.mutants import mutants
 from ngraph_rewrite.testing.overflow import overflows
+from ngraph_rewrite.testing.proof.prove import check_proof
 from ngraph_rewrite.testing.seldom import large_examples
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.values import check_values, drawn_examples, search_values
@@ -449,6 +450,22 @@ def test_numbers_that_stand_in_a_rule_are_tried_as_elements(number: str, example
 def test_integers_that_float64_takes_for_one_another_are_tried(equation: str, seed: int) -> None:
     rule = rule_of(equation, "exact", "lower numpy -> semi")
     assert checked(rule, 50, seed).status == FAILED
+
+
+NARROW = [
+    ("exact", "iota(shape=s, axis=k, dtype='int32') => cast(iota(shape=s, axis=k, dtype='uint8'), dtype='int32')"),
+    ("real", "iota(shape=s, axis=k, dtype='float64') => cast(iota(shape=s, axis=k, dtype='float16'), dtype='float64')"),
+    ("exact", "sum(cast(bool(x), dtype='int64'), axes=k) => cast(sum(cast(x, dtype='int8'), axes=k), dtype='int64')"),
+    ("exact", "argmax(x, axes=k) => cast(cast(argmax(x, axes=k), dtype='int8'), dtype='int64')"),
+    ("real", "sum(cast(float16(x), dtype='float32'), axes=k) => cast(sum(x, axes=k), dtype='float32')"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("grade", "equation"), NARROW)
+def test_what_fits_a_narrow_dtype_while_axes_are_short_is_found_and_not_proved(grade: str, equation: str) -> None:
+    rule = rule_of(equation, grade, "explore semi")
+    assert checked(rule, 8).status == FAILED
+    assert check_proof(rule, Context(RuleSet([rule]), Effort(8, 0.15))).status == OPEN
 
 
 def test_positions_that_fit_no_narrow_integer_are_tried() -> None:

@@ -25,9 +25,11 @@ from ngraph_rewrite.testing.proof.arrays import Symbols, symbolic
 from ngraph_rewrite.testing.proof.elementary import Undecided
 from ngraph_rewrite.testing.proof.exhaustive import PatientBank, Tired
 from ngraph_rewrite.testing.proof.meanings import Value, evaluate, leaf_symbols
+from ngraph_rewrite.testing.proof.narrow import narrowed
 from ngraph_rewrite.testing.proof.pairs import Prover, TooLarge
 from ngraph_rewrite.testing.proof.symbols import Scalar, parts
 from ngraph_rewrite.testing.strategies import random_array, valued_leaves
+from ngraph_rewrite.types.dtypes import DType
 from ngraph_rewrite.types.tuples import tensors
 
 # The indices tried where one must be known: inside, outside, and from the end; and how many combinations of them.
@@ -60,6 +62,7 @@ class Proof:
         how: What showed it.
         left_out: How many were too large.
         some_dtypes: Whether not all dtypes were tried.
+        narrow: A dtype that what was compared may not fit where axes are long.
         large: Why none was compared.
         seen: The instances that were tried.
     """
@@ -74,6 +77,7 @@ class Proof:
     how: set[str] = field(default_factory=set)
     left_out: int = 0
     some_dtypes: bool = False
+    narrow: DType | None = None
     large: str = "no instance was found"
     seen: set[Op] = field(default_factory=set)
 
@@ -103,6 +107,7 @@ class Proof:
                 for case in self._cases(leaves, reason):
                     self._compare(instance, right, case)
             self.compared += 1
+            self.narrow = self.narrow or narrowed(instance.term, right)
             self.filled += any(type_.size for type_ in tensors(instance.term.type))
         except TooLarge as reason:
             self.left_out += 1
