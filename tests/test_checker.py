@@ -350,8 +350,8 @@ def test_a_wrong_adjoint_is_refused(family: str, text: str, cache: Cache) -> Non
 
 
 def test_what_no_drawing_hits_is_found_by_proof(cache: Cache) -> None:
-    """One integer of four thousand millions is treated otherwise: it is solved for."""
-    text = """select(x == 123456789, y, z)  =>  z
+    """One integer of four thousand millions is treated otherwise, which the rule does not name: it is solved for."""
+    text = """select(x * 3 == 370370367, y, z)  =>  z
         if x.dtype == 'int32' and y.dtype == 'int32'"""
     rule = _written(Unsound("", "simplify semi", text, "proof", bool))
     assert refusal(rule, cache, ("types", "values")).check == "none"
