@@ -168,6 +168,32 @@ def test_second_derivatives_have_no_holes_where_a_formula_chooses(number: int) -
     np.testing.assert_allclose(values, wanted, rtol=1e-7, atol=1e-7)
 
 
+TINY = [("float16", 1e-3), ("float16", 1e-5), ("float32", 1e-20), ("float32", 1e-39), ("float64", 5e-324)]
+
+
+@pytest.mark.parametrize(("dtype", "at"), TINY)
+@pytest.mark.parametrize("power", [0.0, 1.0, 2.0])
+def test_slopes_of_powers_are_numbers_near_zero(dtype: str, at: float, power: float) -> None:
+    """The factor 0 of what has no slope any more is 0, though the power beside it overflows."""
+    x = ng.placeholder([], dtype=dtype)
+    slope: Any = nx.pow(x, power)
+    wanted = [at**power, power * at ** max(power - 1, 0), power * (power - 1), 0.0]
+    for order in range(4):
+        found = float(evaluate(slope, {x: np.asarray(at, dtype)})[slope])
+        np.testing.assert_allclose(found, wanted[order], rtol=2e-3, atol=1e-4, err_msg=str(order))
+        slope = ng.deriv(slope, x)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "wanted"), [(np.inf, 3, 1), (3, np.inf, 0), (np.inf, -np.inf, 1), (np.inf, np.inf, 0.5)]
+)
+def test_the_slope_of_a_sum_of_powers_goes_with_the_greater_one(x: float, y: float, wanted: float) -> None:
+    variables = [ng.placeholder([], dtype="float64") for _ in range(2)]
+    for function in (nx.logaddexp, nx.logaddexp2):
+        slope = ng.deriv(function(*variables), variables[0])
+        assert value(slope, variables, (x, y)) == wanted
+
+
 def test_an_adjoint_of_half_precision_is_computed_in_it() -> None:
     x = ng.placeholder([], dtype="float16")
     slope = ng.deriv(build(lookup("semi.exp"), (x,)), x)

@@ -134,7 +134,7 @@ def _compared(value: int, dtype: DType) -> tuple[Any, DType]:
     own = np.min_scalar_type(value)
     if own.kind in "iu" and promote(dtype, own).kind in "iu":
         return value, own
-    return math.copysign(math.inf, value), FLOAT64
+    return math.inf if value > 0 else -math.inf, FLOAT64
 
 
 def _filled(length: Length, dtype: DType, axes: Axes) -> Op:

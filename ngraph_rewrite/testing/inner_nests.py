@@ -9,9 +9,10 @@ an operand, or puts what a variable stands for into a nest. Where no rule does, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from itertools import combinations
+from typing import NamedTuple
 
 from ngraph_rewrite.rewriting.conditional import normalised
 from ngraph_rewrite.rewriting.diophantine import Limit
@@ -32,28 +33,45 @@ from ngraph_rewrite.terms.op import Op
 MADE = 2000
 # The operands before a part of a nest, those in it, and those after it.
 Part = tuple[tuple[Op, ...], tuple[Op, ...], tuple[Op, ...]]
-# What nests become operands, by their operations; None stands for any nest.
-Nests = Mapping[OpDef, list[App | None]]
+
+
+class Put(NamedTuple):
+    """A nest that becomes an operand.
+
+    Attributes:
+        inner: What it is; None if it may be any.
+        beside: Operations that no rule rewrites, of each of which an operand then stands beside it.
+    """
+
+    inner: App | None
+    beside: frozenset[OpDef]
+
+
+# By the operation of the nest.
+Nests = Mapping[OpDef, list[Put]]
 
 
 def nests_put_into_others(rules: Iterable[Rule]) -> Nests:
     """The nests that become operands of nests of the same operation by a step of these rules."""
     rules = list(rules)
     flat = dict.fromkeys(r.left.definition for r in rules if is_flat(r.left.definition))
-    found = {of: list(dict.fromkeys(one for rule in rules for one in _of_rule(rule, of))) for of in flat}
+    rewritten = {r.left.definition for r in rules}
+    found = {of: list(dict.fromkeys(one for rule in rules for one in _of_rule(rule, of, rewritten))) for of in flat}
     return {of: some for of, some in found.items() if some}
 
 
-def _of_rule(rule: Rule, of: OpDef) -> Iterator[App | None]:
+def _of_rule(rule: Rule, of: OpDef, rewritten: Set[OpDef]) -> Iterator[Put]:
     kinds, right = sorted_variables(flattened(rule.left)), rule.right[0]
     lets = [c.template for c in rule.clauses if isinstance(c, Let)]
     templates = [t for t in (right, *lets, *(s for c in rule.conditions for s in normalised(c))) if t is not None]
     built = (p for t in templates for p in subtemplates(t) if isinstance(p, Build) and p.definition is of)
-    put = [arg for part in built for arg in part.args]
+    put: list[tuple[Template, Iterable[Template]]] = [(arg, part.args) for part in built for arg in part.args]
     if right is not None and rule.left.definition is not of:
-        put.append(right)
-    for template in put:
-        yield from _as_nest(template, of, kinds)
+        put.append((right, ()))
+    for template, operands in put:
+        others = (t.definition for t in operands if isinstance(t, Build) and t is not template)
+        beside = frozenset(other for other in others if other not in {of, *rewritten})
+        yield from (Put(inner, beside) for inner in _as_nest(template, of, kinds))
 
 
 def _as_nest(template: Template, of: OpDef, kinds: Mapping[str, Sorted]) -> Iterator[App | None]:
@@ -127,7 +145,8 @@ def parts(term: Op) -> Iterator[Part]:
                 yield args[:at], args[at : at + count], args[at + count :]
 
 
-def is_put_into_others(term: Op, nests: Nests) -> bool:
-    """Whether a nest is one of those that become operands."""
-    found = nests.get(term.definition, ())
+def is_put_into_others(term: Op, beside: Iterable[Op], nests: Nests) -> bool:
+    """Whether a nest is one of those that become operands, with these beside it."""
+    there = {one.definition for one in beside}
+    found = (put.inner for put in nests.get(term.definition, ()) if put.beside <= there)
     return any(p is None or next(matches(p, term, {}), None) is not None for p in found)

@@ -113,7 +113,7 @@ class Signature:
     def _in_inner_nests(self, outer: Equation, inner: Equation, apart: bool, limit: Limit) -> Iterator[CriticalPair]:
         of = inner.left.definition
         if outer.left.definition is of and (apart or not inner.beside):
-            for one in (one for nest in self.nested.get(of, ()) for one in lifted(inner, nest, limit)):
+            for one in (one for put in self.nested.get(of, ()) for one in lifted(inner, put.inner, limit)):
                 yield from (p for p in critical_pairs(outer, one, self.closed, limit) if p.at_root)
 
 

@@ -98,6 +98,6 @@ class SignatureSystem:
         """What becomes of a nest if some operands were rewritten, by one step or all, as a nest of their own."""
         for before, taken, after in islice(parts(term), PARTS):
             inner = self.bank.make(term.definition, taken, ())
-            steps = self._at_root(inner) if is_put_into_others(inner, self.nested) else []
+            steps = self._at_root(inner) if is_put_into_others(inner, (*before, *after), self.nested) else []
             for new in (*steps, *(self._normal([inner]) if steps else ())):
                 yield self.bank.make(term.definition, (*before, new, *after), ())

@@ -36,7 +36,15 @@ def both_ways(functions: list[Any], x: Any, number: int) -> list[Any]:
 @pytest.mark.parametrize("axes", [(3,), {"H": 3}])
 @pytest.mark.parametrize(
     "dtype, number",
-    [("uint8", -1), ("uint8", 300), ("int8", -129), ("int64", 2**63), ("uint64", -1), ("uint64", 2**64)],
+    [
+        ("uint8", -1),
+        ("uint8", 300),
+        ("int8", -129),
+        ("int64", 2**63),
+        ("uint64", -1),
+        ("uint64", 2**64),
+        ("int8", -(10**400)),
+    ],
 )
 def test_it_is_compared_by_its_value(dtype: str, number: int, axes: Any) -> None:
     same(lambda x: both_ways(COMPARISONS, x, number), ends(dtype), axes)

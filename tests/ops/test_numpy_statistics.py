@@ -89,6 +89,34 @@ def test_what_a_reduction_begins_with_may_be_a_term_and_has_a_slope() -> None:
     np.testing.assert_array_equal(slope, [2.0, 0.0, 6.0])
 
 
+@pytest.mark.parametrize("name", ["max", "min", "nanmax", "nanmin"])
+@pytest.mark.parametrize("shape", [(0,), (3,), (0, 3), (3, 0), (2, 3)])
+def test_what_it_begins_with_is_the_greatest_of_nothing_of_unknown_lengths_too(name: str, shape: Any) -> None:
+    x = np.arange(np.prod(shape), dtype="float32").reshape(shape) - 2
+    for axis in range(-1, len(shape)):
+        over = None if axis < 0 else axis
+        terms = ng.placeholder((None,) * len(shape))
+        with ng.make_transformer("cpu") as transformer:
+            found = transformer.computation(getattr(nx, name)(terms, axis=over, initial=0.5), terms)(x)
+        np.testing.assert_array_equal(found, getattr(np, name)(x, axis=over, initial=0.5))
+
+
+def test_a_masked_element_shares_in_no_tie() -> None:
+    x = ng.placeholder((4,), "float64")
+    greatest = nx.max(x, initial=2.0, where=np.array([True, False, False, False]))
+    with ng.make_transformer("reference") as transformer:
+        slope = transformer.computation(ng.deriv(greatest, x), x)(np.array([2.0, 9, 9, 9]))
+    np.testing.assert_array_equal(slope, [0.5, 0, 0, 0])
+
+
+@pytest.mark.parametrize("given", [[1.0, np.nan], [np.nan, np.nan]])
+@pytest.mark.parametrize("initial", [np.nan, 0.5, np.float64(3)])
+def test_an_initial_that_is_nan_is_passed_over_as_elements_are(given: Any, initial: float) -> None:
+    for name in ("nanmax", "nanmin"):
+        same(lambda x, name=name: getattr(nx, name)(x, initial=initial),
+             lambda x, name=name: getattr(np, name)(x, initial=initial), np.array(given))  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -98,6 +126,7 @@ def test_what_a_reduction_begins_with_may_be_a_term_and_has_a_slope() -> None:
         (lambda x: nx.sum(x, where=np.ones(2, bool)), errors.AxesError, "broadcast"),
         (lambda x: nx.sum(x, where=False), errors.DTypeError, "the condition is False, of Python"),
         (lambda x: nx.max(nx.astype(x, "int8"), initial=300), errors.DTypeError, "300"),
+        (lambda x: nx.max(nx.astype(x, "int8"), initial=np.int64(300)), errors.DTypeError, "300"),
         (lambda x: nx.sum(x, initial=np.ones(3)), errors.AxesError, "what it begins with has 1 axes"),
     ],
 )

@@ -116,6 +116,11 @@ def test_where_no_such_nest_becomes_an_operand_the_order_of_the_file_decides(nes
     assert wrong(*(rule.format(nest) for rule in (maker, *SHARED))) == []
 
 
+def test_a_nest_that_is_put_beside_something_has_that_beside_it() -> None:
+    maker = "same(x, x) => neg(times(c(), x))"
+    assert wrong(maker, "times(a(), b(), zero()) => b()", "times(a(), b()) => c()") == []
+
+
 def test_a_nest_of_a_right_side_is_one_before_what_stands_beside_it_joins_it() -> None:
     assert wrong("times(neg(a()), neg(a())) => times(b(), c())", *(rule.format("times") for rule in SHARED)) == [1]
 

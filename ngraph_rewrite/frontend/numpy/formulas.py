@@ -119,15 +119,18 @@ def _ldexp(make: Make, x: Op, exponent: Op) -> Op:
 
 
 def _logaddexp2(make: Make, x: Op, y: Op) -> Op:
-    """The greater one, which is a constant beside what is added to it: slopes pass through that alone."""
+    """The greater one, which is a constant beside what is added to it: slopes pass through that alone.
+
+    Infinities have no difference: there it is the greater one, and so is the slope.
+    """
     x, y = as_float(x), as_float(y)
-    later = make("less", x, y)
+    greater, later = make("maximum", x, y), make("less", x, y)
+    infinite = make("isinf", greater)
     both = make("select", later, y, x), make("select", later, x, y)
-    greater = stop_gradient(make("maximum", x, y))
-    base = make("select", make("isinf", greater), 0.0, greater)  # infinities have no difference
-    high, low = (make("multiply", make("subtract", z, base), math.log(2)) for z in both)
-    more = make("log1p", make("add", make("expm1", high), make("exp", low)))
-    return make("add", base, make("multiply", more, 1 / math.log(2)))
+    apart = (make("select", infinite, 0.0, make("subtract", z, stop_gradient(greater))) for z in both)
+    high, low = (make("multiply", z, math.log(2)) for z in apart)
+    more = make("multiply", make("log1p", make("add", make("expm1", high), make("exp", low))), 1 / math.log(2))
+    return make("select", infinite, greater, make("add", stop_gradient(greater), more))
 
 
 # -- angles and steps --------------------------------------------------------------------------------

@@ -4,19 +4,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError
 from ngraph_rewrite.frontend.building import checked, condition_of
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import divide, multiply, sqrt, subtract
 from ngraph_rewrite.frontend.numpy.elementwise import where as either
+from ngraph_rewrite.frontend.numpy.joining import concat
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_number, as_term, places
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import FLOAT64, DType, as_dtype, is_float, wide
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, DType, as_dtype, is_float, wide
 from ngraph_rewrite.types.lengths import Length
 
 Initial = Array | None
@@ -59,6 +62,8 @@ def beginning(call: str, beside: Op, initial: Array) -> Op:
         DTypeError: if it is a number that does not fit that dtype.
         AxesError: if it is an array with axes.
     """
+    if isinstance(initial, np.generic | np.ndarray) and not np.ndim(initial):
+        initial = initial.item()
     if isinstance(initial, bool | int | float | Length):
         return as_number(initial, beside.dtype)
     term = as_term(initial)
@@ -84,10 +89,31 @@ def extreme(short: str, x: Op, axis: Axis, keepdims: bool, initial: Initial, mas
             return reduced(short, x, axis, keepdims)
         what, do = f"{short}: where a mask has no element there is none", "give initial=, which counts too"
         raise ArgumentError(what, where=user_line(), do=do)
-    first = beginning(short, x, initial)
-    if 0 in [x.shape[place] for place in places(short, axis, x.rank)]:
+    first, axes = beginning(short, x, initial), places(short, axis, x.rank)
+    if 0 in [x.shape[place] for place in axes]:
         return broadcast_to(first, reduced("any", x, axis, keepdims).shape)
-    return apply(f"{short}imum", reduced(short, counted(short, x, mask, first), axis, keepdims), first)
+    outermost = _outermost(short, x.dtype)
+    some = _never_empty(counted(short, x, mask, outermost), axes, outermost)
+    return apply(f"{short}imum", reduced(short, some, axis, keepdims), first)
+
+
+def _outermost(short: str, dtype: DType) -> bool | int | float:
+    """The least number of a dtype for a maximum, the greatest for a minimum: beside others it makes no difference."""
+    if is_float(dtype):
+        return -math.inf if short == "max" else math.inf
+    if dtype == BOOL:
+        return short == "min"
+    limits = np.iinfo(dtype)
+    return int(limits.min if short == "max" else limits.max)
+
+
+def _never_empty(x: Op, axes: Iterable[int], number: bool | int | float) -> Op:
+    """`x` with a number more along those of these axes that a call may give no elements."""
+    for axis in axes:
+        if isinstance(x.shape[axis], Length):
+            more = broadcast_to(as_number(number, x.dtype), (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+            x = concat([x, more], axis=axis)
+    return x
 
 
 def computed_in(reduction: Callable[..., Op], x: Op, dtype: Any, **options: Any) -> Op:

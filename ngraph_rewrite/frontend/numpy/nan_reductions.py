@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ngraph_rewrite.frontend.numpy.cumulative import cumprod, cumsum
 from ngraph_rewrite.frontend.numpy.elementwise import isnan, logical_and, logical_not
 from ngraph_rewrite.frontend.numpy.elementwise import where as either
-from ngraph_rewrite.frontend.numpy.masked import Initial, counts_all, mask_of
+from ngraph_rewrite.frontend.numpy.masked import Initial, beginning, counts_all, mask_of
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term
 from ngraph_rewrite.frontend.numpy.searching import argmax, argmin
 from ngraph_rewrite.frontend.numpy.statistical import all, max, mean, min, prod, std, sum, var
@@ -86,8 +87,7 @@ def nanmax(
     >>> ng.numpy.nanmax(ng.placeholder((2, 3)), axis=1).type
     float32[2]
     """
-    found = max(_filled(x, -math.inf), axis, keepdims=keepdims, initial=initial, where=where)
-    return found if _whole(x) or initial is not None else _unless_all_nan(x, axis, keepdims, found)
+    return _extreme(max, -math.inf, as_term(x), axis, keepdims, initial, where)
 
 
 def nanmin(
@@ -101,8 +101,7 @@ def nanmin(
     >>> ng.numpy.nanmin(ng.placeholder((2, 3)), axis=1).type
     float32[2]
     """
-    found = min(_filled(x, math.inf), axis, keepdims=keepdims, initial=initial, where=where)
-    return found if _whole(x) or initial is not None else _unless_all_nan(x, axis, keepdims, found)
+    return _extreme(min, math.inf, as_term(x), axis, keepdims, initial, where)
 
 
 def nanargmax(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Op:
@@ -197,5 +196,16 @@ def _present(x: Array, mask: Array) -> Array:
     return present if counts_all(mask) else logical_and(present, mask_of("where", term, mask))
 
 
-def _unless_all_nan(x: Array, axis: Axis, keepdims: bool, found: Op) -> Op:
-    return either(all(isnan(x), axis, keepdims=keepdims), math.nan, found)
+def _extreme(
+    function: Callable[..., Op], outermost: float, x: Op, axis: Axis, keepdims: bool, initial: Initial, mask: Array
+) -> Op:
+    """What a function finds with NaN out of its way; NaN if there is nothing else, in `initial` either."""
+    if _whole(x):
+        return function(x, axis, keepdims=keepdims, initial=initial, where=mask)
+    first = None if initial is None else beginning(function.__name__, x, initial)
+    begins = None if first is None else _filled(first, outermost)
+    found = function(_filled(x, outermost), axis, keepdims=keepdims, initial=begins, where=mask)
+    if isinstance(initial, int | float) and not math.isnan(initial):
+        return found
+    nothing = all(isnan(x), axis, keepdims=keepdims, where=mask)
+    return either(nothing if first is None else logical_and(nothing, isnan(first)), math.nan, found)
