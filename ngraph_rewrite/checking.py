@@ -20,7 +20,7 @@ from ngraph_rewrite.lowering.passes import check_names, library
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules
-from ngraph_rewrite.testing.findings import CHECKS, LISTED, LISTED_IF_QUICK, check_waivers, key, known_checks
+from ngraph_rewrite.testing.findings import CHECKS, FAILED, LISTED, LISTED_IF_QUICK, check_waivers, key, known_checks
 from ngraph_rewrite.testing.kernel_findings import Tried, try_kernels
 from ngraph_rewrite.testing.kernels import USUAL, Draws
 from ngraph_rewrite.testing.mutation.spread import mutation_score
@@ -189,10 +189,23 @@ def _mutate(options: Namespace, paths: tuple[Path, ...]) -> int:
     effort = replace(QUICK if options.quick else FULL, seed=options.seed)
     subject = Subject(paths, options.rule, effort)
     _check_chosen(subject)
+    _check_right(subject, options.jobs)
     with progress("broken rules") as advance:
         found = mutation_score(subject, options.jobs, advance)
     print(found)
     return 0 if found.score == 1 else 1
+
+
+def _check_right(subject: Subject, jobs: int | None) -> None:
+    """Refuse to break a rule of the given files that is wrong as it stands: its variants would tell nothing."""
+    if subject.paths:
+        looked = replace(
+            subject, effort=replace(QUICK, seed=subject.effort.seed), checks=("types", "values", "adjoint")
+        )
+        for found in findings(looked, None, jobs):
+            if found.status == FAILED:
+                what = f"rule {found.rule} is wrong as it stands, by the check {found.check}: {found.says}"
+                raise RuleFileError(what, where=found.place, do="mend it first: what is made of it tells nothing")
 
 
 def _hurried(seconds: float | None, rules: int) -> bool:

@@ -279,6 +279,13 @@ def test_broken_rules_are_refused(rule_file: Path, capsys: pytest.CaptureFixture
     assert verdict(capsys) == "mutation score 100 %"
 
 
+def test_a_rule_that_is_wrong_as_it_stands_is_not_broken(rule_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rule_file.write_text(WRONG, encoding="utf-8")
+    assert main(["check", "--mutate", str(rule_file)]) == 1
+    said = capsys.readouterr()
+    assert not said.out and "rule mine.squared is wrong as it stands, by the check values: " in said.err
+
+
 # -- explain ----------------------------------------------------------------------------------------
 
 MODEL = """
