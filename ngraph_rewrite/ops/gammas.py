@@ -125,14 +125,20 @@ def _near_root(x: float) -> float:
     return _powers((x - _ROOT[0]) - _ROOT[1], _SLOPES)
 
 
+def _inverse_square(x: float) -> float:
+    """Infinite where that is too large, and not where ``x * x`` is too small."""
+    inverse = 1 / x if x else math.inf
+    return inverse * inverse
+
+
 @_vectorised
 def _trigamma(x: float) -> float:
     if _is_pole(x):
         return math.inf
     if x < 0:
         sine = math.sin(math.pi * (x - round(x)))
-        return (math.pi / sine if abs(sine) > 1e-150 else math.inf) ** 2 - float(_trigamma(1 - x))
+        return math.pi**2 * _inverse_square(sine) - float(_trigamma(1 - x))
     steps = max(0, math.ceil(_LARGE - x)) if x < _LARGE else 0
     large = x + steps
-    terms = [(x + k) ** -2 if x + k > 1e-150 else math.inf for k in range(steps)]
+    terms = [_inverse_square(x + k) for k in range(steps)]
     return math.fsum((1 / large, 0.5 / large / large, _series(large, _TRI) / large, *terms))

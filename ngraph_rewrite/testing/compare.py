@@ -55,7 +55,7 @@ def differ(left: Op, right: Op, values: Values, grade: str) -> tuple[Array, Arra
     return None if found is None else (found.left, found.right)
 
 
-def difference(left: Op, right: Op, values: Values, grade: str) -> Difference | None:
+def difference(left: Op, right: Op, values: Values, grade: str, effects: bool = True) -> Difference | None:
     """None if both values agree as the class demands; else where they do not.
 
     exact
@@ -72,18 +72,22 @@ def difference(left: Op, right: Op, values: Values, grade: str) -> Difference | 
 
     Integers and bool are always exact.
 
+    Args:
+        effects: Whether the right side has to have the effects of the left one; not in a whole program, of which they
+            are compared by themselves.
+
     Raises:
         Undefined: if the left side has no defined value.
     """
     if isinstance(left.type, TupleType):
-        parts = (difference(a, b, values, grade) for a, b in zip(_parts(left), _parts(right), strict=True))
+        parts = (difference(a, b, values, grade, effects) for a, b in zip(_parts(left), _parts(right), strict=True))
         return next((d for d in parts if d is not None), None)
     known = evaluate(left, values)[left]
     try:
         found = evaluate(right, values, strict=False)[right]
     except Undefined:
         return Difference(known, np.array("undefined"), np.array(True))
-    unseen = other_draw(left, right) or lost_effect(left, right)
+    unseen = other_draw(left, right) or (lost_effect(left, right) if effects else None)
     if unseen is not None or found.dtype != known.dtype or found.shape != known.shape:
         return Difference(known, found, np.array(True))
     wrong = ~same_bits(known, found)

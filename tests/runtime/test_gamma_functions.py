@@ -112,6 +112,11 @@ def test_the_slope_of_trigamma_is_that_of_both_sides_of_zero() -> None:
     np.testing.assert_allclose(found, [float(mpmath.psi(2, v)) for v in values], rtol=1e-12)
 
 
+@pytest.mark.parametrize("x", [9.944454308266942e-155, -9.944454308266942e-155])
+def test_the_meaning_of_trigamma_is_as_large_as_a_number_may_be(x: float) -> None:
+    assert float(gammas.trigamma(x)) == pytest.approx(float(mpmath.psi(1, x)), rel=1e-15)
+
+
 def test_the_meaning_of_lgamma_loses_nothing_near_its_roots() -> None:
     x = np.concatenate([np.linspace(0.25, 16, 200), 1 + np.logspace(-9, -1, 20), 2 - np.logspace(-9, -1, 20)])
     assert off("lgamma", x, np.asarray(gammas.lgamma(x))).max() <= 5

@@ -116,6 +116,15 @@ def test_assert_right_says_what_is_wrong_and_disabling_the_rule_mends_it() -> No
     assert_right(difference_of_itself(), "disabled", off=["rules.self"], rules=SELF)
 
 
+def test_what_a_handle_writes_is_compared_by_itself_and_values_as_their_classes_demand() -> None:
+    """A sum of nothing that is written is 0, and ``0 - x`` is ``-x``, which is another zero where `x` is one."""
+    x = ng.placeholder({"H": 2}, "float64", name="x")
+    empty = ng.placeholder({"E": 0}, "float64", name="empty")
+    written = ng.assign(ng.variable({"E": 0}, "float64", name="v"), empty)
+    total = ng.sum(written, out_axes=[]) - x
+    assert_right(program_of([total], {x: [np.array([0.0, 1.0])], empty: [np.zeros(0)]}), "values")
+
+
 def test_an_error_of_lowering_is_a_failure(setup: Setup) -> None:
     lowering = [r.name for r in setup.rules if r.left.definition.name == "axes.subtract"]
     wrong = wrong_in(difference_of_itself(), "values", Setup(setup.rules.without(lowering)))

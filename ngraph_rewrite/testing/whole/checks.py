@@ -112,7 +112,7 @@ def different(lowered: LoweredProgram, call: Call) -> tuple[int, Array, Array] |
     for i in lowered.valued:
         before, after = call.terms[i], call.terms[count + i]
         if call.known[i].tobytes() != call.known[count + i].tobytes():
-            found = difference(before, after, call.values, lowered.grade)
+            found = difference(before, after, call.values, lowered.grade, effects=False)
             if found is not None:
                 return i, found.left, found.right
     return None

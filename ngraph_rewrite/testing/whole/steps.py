@@ -100,7 +100,7 @@ def _difference(step: Step, bound: Mapping[Op, Op], values: Values) -> tuple[Arr
     before, after = (leaves(unboxed(bound[t])) for t in (step.before, step.after))
     for one, other in zip(before, after, strict=True):
         try:
-            found = difference(one, other, values, grade)
+            found = difference(one, other, values, grade, effects=False)
         except Undefined:
             continue
         if found is not None:
