@@ -141,6 +141,15 @@ def _drawn(dtype: str) -> Built:
     return [ng.uniform([axis], dtype=dtype), ng.normal([axis], dtype=dtype)], []
 
 
+def _from_parameters(dtype: str) -> Built:
+    """Numbers of distributions whose parameters are operands, and how one moves with it."""
+    random = ng.numpy.random
+    (a,) = inputs = _arrays((4000,), dtype=dtype)
+    drawn = random.gamma(a, dtype=dtype)
+    slope = ng.deriv(drawn, a, error=ng.numpy.ones((4000,), dtype=dtype))
+    return [drawn, slope, random.poisson(a * 10), random.binomial(100, ng.sigmoid(a))], inputs
+
+
 def _product(left: tuple[int, ...], right: tuple[int, ...], dtype: str) -> Built:
     inputs = _arrays(left, right, dtype=dtype)
     return ng.numpy.matmul(*inputs), inputs
@@ -242,6 +251,7 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("running maxima", partial(_along, semi_more.cummax, (3, 50_000)), _WIDE),
         **_each("running minima", partial(_along, semi_more.cummin, (3, 50_000)), _WIDE),
         **_each("drawn", _drawn, ("float32", "float64")),
+        **_each("drawn with parameters", _from_parameters, ("float32", "float64")),
         **_each("product", partial(_product, (512, 256), (256, 384)), (*_FLOATS, "int32", "int64")),
         **_each("large product", partial(_product, (4096, 4096), (4096, 4096)), _FLOATS),
         **_each("products", partial(_product, (8, 96, 64), (8, 64, 80)), (*_FLOATS, "int32")),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from math import erf
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.errors import (
@@ -64,6 +66,13 @@ CONTINUOUS: dict[str, tuple[Callable[..., Op], tuple[float, ...], Curve]] = {
     "pareto": (random.pareto, (3.0,), lambda x: 1 - (1 + x) ** -3.0),
     "standard_cauchy": (random.standard_cauchy, (), lambda x: 0.5 + np.arctan(x) / np.pi),
     "triangular": (random.triangular, (1.0, 2.0, 4.0), _triangular),
+    "standard_gamma": (random.standard_gamma, (2.5,), stats.gamma(2.5).cdf),
+    "gamma": (random.gamma, (0.3, 2.0), stats.gamma(0.3, scale=2).cdf),
+    "beta": (random.beta, (0.5, 2.0), stats.beta(0.5, 2).cdf),
+    "chisquare": (random.chisquare, (3.0,), stats.chi2(3).cdf),
+    "f": (random.f, (3.0, 5.0), stats.f(3, 5).cdf),
+    "standard_t": (random.standard_t, (4.0,), stats.t(4).cdf),
+    "power": (random.power, (3.0,), stats.powerlaw(3).cdf),
 }
 
 
@@ -150,6 +159,71 @@ def test_numbers_of_successes_and_of_attempts() -> None:
     assert tries.min() == 1
     assert_allclose(np.bincount(tries, minlength=5)[1:5] / COUNT, [0.4, 0.24, 0.144, 0.0864], atol=0.01)
     assert set(ran(random.geometric(1.0, 50))) == {1}
+
+
+COUNTS: dict[str, tuple[Op, Any]] = {
+    "few": (random.poisson(1.5, COUNT), stats.poisson(1.5)),
+    "many": (random.poisson(40.0, COUNT), stats.poisson(40)),
+    "failures": (random.negative_binomial(2.5, 0.4, COUNT), stats.nbinom(2.5, 0.4)),
+    "successes": (random.binomial(60, 0.3, COUNT), stats.binom(60, 0.3)),
+    "most succeed": (random.binomial(60, 0.95, COUNT), stats.binom(60, 0.95)),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_are_distributed_as_the_name_says(name: str) -> None:
+    term, wanted = COUNTS[name]
+    found = ran(term)
+    assert found.dtype == np.int64
+    upto = int(found.max()) + 1
+    shares = np.cumsum(np.bincount(found, minlength=upto)) / COUNT
+    assert np.abs(shares - wanted.cdf(np.arange(upto))).max() < 1.63 / np.sqrt(COUNT)
+
+
+def test_parameters_of_counts_may_be_terms() -> None:
+    mean, n = ng.placeholder((2, 1), name="mean"), ng.placeholder((2, 1), "int32", name="n")
+    p = ng.placeholder((3,), "float64", name="p")
+    found = ran(
+        [
+            random.poisson(mean, (2, COUNT)),
+            random.binomial(n, p, (COUNT, 2, 3)),
+            ng.deriv(random.poisson(mean, dtype="float32"), mean, error=np.ones((2, 1))),
+        ],
+        [mean, n, p],
+        [[[0.0], [300.0]], [[1], [1000]], [0.0, 0.25, 1.0]],
+    )
+    assert_allclose(found[0].mean(axis=1), [0, 300], rtol=0.01)
+    assert_allclose(found[1].mean(axis=0), [[0, 0.25, 1], [0, 250, 1000]], rtol=0.03)
+    assert not found[2].any()
+
+
+def test_a_count_that_an_integer_has_no_room_for_is_the_largest() -> None:
+    assert set(ran(random.poisson(1e6, 10, dtype="int8"))) == {127}
+
+
+def test_outcomes_of_attempts() -> None:
+    chances = np.array([0.1, 0.25, 0.0, 0.4, 0.25])
+    found = ran(random.multinomial(20, chances, COUNT))
+    assert (found.shape, found.dtype) == ((COUNT, 5), np.int64)
+    assert (found.sum(axis=1) == 20).all()
+    assert_allclose(found.mean(axis=0), 20 * chances, rtol=0.02)
+    assert_allclose(np.cov(found.T), 20 * (np.diag(chances) - np.outer(chances, chances)), atol=0.1)
+    n, pvals = ng.placeholder((2, 1), "int64", name="n"), ng.placeholder((3, 2), name="pvals")
+    rows = ran(random.multinomial(n, pvals, (4, 2, 3)), [n, pvals], [[[0], [7]], [[0, 2], [1, 0], [1, 1]]])
+    assert rows.shape == (4, 2, 3, 2)
+    assert (rows.sum(axis=-1) == [[0], [7]]).all()
+    assert (rows[:, 1, :2] == [[0, 7], [7, 0]]).all()
+    assert (ran(random.multinomial(3, [1.0])) == [3]).all()
+
+
+def test_parts_that_add_up_to_one() -> None:
+    weights = ng.placeholder((3,), "float64", name="weights")
+    found = random.dirichlet(weights, 2000)
+    values, slope = ran([found, ng.deriv(ng.numpy.mean(found[:, 0]), weights)], [weights], [[0.002, 1.0, 3.0]])
+    assert_allclose(values.sum(axis=1), 1)
+    assert_allclose(values.mean(axis=0), np.array([0.002, 1, 3]) / 4.002, atol=0.02)
+    assert np.isfinite(slope).all()
+    assert slope[0] > 0 > slope[2]
 
 
 def test_a_permutation_has_every_element_once_and_every_order_is_as_probable() -> None:
@@ -294,7 +368,21 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (AttributeValueError, "binomial: p is 1.5", lambda: random.binomial(3, 1.5)),
     (AttributeValueError, r"binomial: p is \[0.5, nan\]", lambda: random.binomial(3, [0.5, float("nan")])),
     (AttributeValueError, "binomial: n is 300, and int8 ends at 127", lambda: random.binomial(300, 0.5, dtype="int8")),
-    (AttributeValueError, "n(?s:.*)are 1000000000 numbers(?s:.*)normal", lambda: random.binomial(10**6, 0.5, 1000)),
+    (AttributeValueError, "binomial: n is 9007199254740993, and counts", lambda: random.binomial(2**53 + 1, 0.5)),
+    (DTypeError, "binomial: n is x of float32", lambda: random.binomial(ng.placeholder((3,), name="x"), 0.5)),
+    (AttributeValueError, "gamma: shape is -1", lambda: random.gamma(-1)),
+    (AttributeValueError, "gamma: scale is inf", lambda: random.gamma(1, math.inf)),
+    (AttributeValueError, "beta: b is 0[\\s\\S]*above 0", lambda: random.beta(1, 0)),
+    (AttributeValueError, "standard_t: df is 0", lambda: random.standard_t(0)),
+    (AttributeValueError, "poisson: lam is -0.5", lambda: random.poisson(-0.5)),
+    (AttributeValueError, "negative_binomial: n is 0", lambda: random.negative_binomial(0, 0.5)),
+    (AttributeValueError, "negative_binomial: p is 0", lambda: random.negative_binomial(3, 0)),
+    (AttributeValueError, r"dirichlet: alpha is \[1, 0\]", lambda: random.dirichlet([1, 0])),
+    (AxesError, "dirichlet: alpha is one number", lambda: random.dirichlet(2.0)),
+    (AttributeValueError, "multinomial: pvals add up to 1.1", lambda: random.multinomial(3, [0.6, 0.5])),
+    (AttributeValueError, "multinomial: there are 0 outcomes", lambda: random.multinomial(3, 0.5)),
+    (AttributeValueError, "multinomial: there are", lambda: random.multinomial(3, ng.placeholder((None,)))),
+    (AxesError, "multinomial: axis -1 has the lengths 3 and 2", lambda: random.multinomial([3, 4], [1.0], 3)),
     (AttributeValueError, "geometric: p is 0", lambda: random.geometric(0)),
     (AxesError, "choice: there are 0 elements", lambda: random.choice(0)),
     (AttributeValueError, r"choice: p is \[1, 1\], of sum 2.0", lambda: random.choice(2, 1, p=[1, 1])),

@@ -18,7 +18,7 @@ from ngraph_rewrite.errors import KernelError
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 FUNCTIONS = frozenset(
     "exp exp2 expm1 tanh sigmoid erf erfinv lgamma digamma trigamma log log2 log10 log1p sin cos tan sinh cosh power "
-    "asin acos atan atan2 asinh acosh atanh".split()
+    "asin acos atan atan2 asinh acosh atanh gamma_draw poisson_draw binomial_draw".split()
 )
 _STRIDE = re.compile(r"_s\d+$")
 

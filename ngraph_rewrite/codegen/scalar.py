@@ -24,6 +24,8 @@ _REAL_UNARY = {
     "log2": True, "log10": True, "sinh": True, "cosh": True, "asin": True, "acos": True, "atan": True, "asinh": True,
     "acosh": True, "atanh": True, "erfinv": True, "lgamma": True, "digamma": True, "trigamma": True,
 }  # fmt: skip
+# Functions that are computed in float64 whatever the dtype, number by number: attempts until one is accepted.
+IN_DOUBLE = ("gamma_draw", "poisson_draw", "binomial_draw")
 _COMPARISON = {
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
 }  # fmt: skip
@@ -176,6 +178,8 @@ def _real(op: str, dtype: str, operands: list[str]) -> str | None:
     exact |= {name: f"{name}({x})" for name, rounds in _REAL_UNARY.items() if not rounds}
     if op in exact:
         return exact[op]
+    if op in IN_DOUBLE:
+        return cast(f"{op}({', '.join(cast(each, dtype, 'float64') for each in operands)})", "float64", dtype)
     rounded = {name: f"{name}({x})" for name, rounds in _REAL_UNARY.items() if rounds}
     rounded |= {
         "add": f"{x} + {y}", "subtract": f"{x} - {y}", "multiply": f"{x} * {y}", "divide": f"{x} / {y}",

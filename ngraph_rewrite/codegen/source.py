@@ -30,6 +30,8 @@ _WORDS = {
     "order_keys": "order_key reverse_order_key rank rank_unequal",
     "powers": "power",
     "casts": "bits_as_float32 bits_as_float64",
+    "gamma_draws": "gamma_draw",
+    "count_draws": "binomial_draw poisson_draw",
     "draws": "box_muller philox_block unit_double unit_single",
 }
 _MODULE_OF = {word: module for module, words in _WORDS.items() for word in words.split()}

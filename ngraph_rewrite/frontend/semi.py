@@ -158,6 +158,13 @@ bitwise_or = _binary("bitwise_or")
 bitwise_xor = _binary("bitwise_xor")
 left_shift = _binary("left_shift")
 right_shift = _binary("right_shift")
+gamma_draw = _binary("gamma_draw")
+poisson_draw = _binary("poisson_draw")
+
+
+def binomial_draw(n: Operand, p: Operand, u: Operand) -> Op:
+    """How many of `n` attempts succeed, each with probability `p`, from a uniform number `u`; all of one type."""
+    return apply("semi.binomial_draw", n, p, u)
 
 
 def select(c: Operand, x: Operand, y: Operand) -> Op:

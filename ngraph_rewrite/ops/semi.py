@@ -15,6 +15,7 @@ from ngraph_rewrite.ops import semi_update
 from ngraph_rewrite.ops import semi_scatter
 from ngraph_rewrite.ops import semi_elementwise
 from ngraph_rewrite.ops import semi_functions
+from ngraph_rewrite.ops import semi_draws
 from ngraph_rewrite.ops import semi_reduce
 from ngraph_rewrite.ops import semi_diagonal
 from ngraph_rewrite.ops import semi_products
@@ -32,6 +33,7 @@ __all__ = [
     "core_tuples",
     "semi_convolution",
     "semi_diagonal",
+    "semi_draws",
     "semi_elementwise",
     "semi_factors",
     "semi_functions",

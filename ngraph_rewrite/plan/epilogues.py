@@ -16,6 +16,7 @@ from operator import mul
 from ngraph_rewrite.plan.convolution_operands import Convolution
 from ngraph_rewrite.plan.fusion import LARGEST_GROUP, Groups
 from ngraph_rewrite.plan.jobs import Job
+from ngraph_rewrite.plan.kinds import LONG
 from ngraph_rewrite.plan.nests import Position
 from ngraph_rewrite.plan.product_jobs import EpilogueProgram, ProductJob, is_same, lies_there
 from ngraph_rewrite.plan.products import Product
@@ -51,6 +52,8 @@ class Graph:
     def is_map(self, job: Job, size: int) -> bool:
         """Whether it is an elementwise loop nest over so many elements, which no group has yet."""
         if job in self.taken or job.raw or job.destination is not None or not job.is_one_map:
+            return False
+        if job.term.definition.name in LONG:
             return False
         body, whole = job.pieces[0].body, job.pieces[0].store.is_plain
         if not whole or prod(body.shape) != size:

@@ -3,7 +3,7 @@
 
 A group computes one term, its root, into memory. An elementwise term is drawn into a group if that group is
 its only user, sees it in one way, and does not repeat it by broadcasting; a reduction draws in what it
-reduces. Everything else is a group of its own.
+reduces. Everything else is a group of its own, and so is what takes long.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.plan.costs import Costs, Use, costs_of, recomputed
-from ngraph_rewrite.plan.kinds import LEAF, LEAVES, MAP, OTHER, SOURCES, STORAGE, VIEW, Kinds
+from ngraph_rewrite.plan.kinds import LEAF, LEAVES, LONG, MAP, OTHER, SOURCES, STORAGE, VIEW, Kinds
 from ngraph_rewrite.plan.loop_body import LOOP
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import known
@@ -254,7 +254,7 @@ class _Maps:
     def home(self, term: Op) -> Op | None:
         """The group a term belongs to: that of its users, or its own; None for one that several groups compute."""
         own, effects = self.groups.uses[term], self.groups.effects
-        if own and term not in self.forced:
+        if own and term not in self.forced and term.definition.name not in LONG:
             group, path, times = own[0]
             if (
                 group is not None

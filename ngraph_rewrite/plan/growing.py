@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from math import prod
 
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, is_scalar_constant
-from ngraph_rewrite.plan.kinds import MAP
+from ngraph_rewrite.plan.kinds import LONG, MAP
 from ngraph_rewrite.plan.pooling import is_pooling
 from ngraph_rewrite.plan.row_facts import Fact, Rows, Shape, facts_of
 from ngraph_rewrite.plan.shapes import known
@@ -85,7 +85,8 @@ class Growth:
         return bool(rows.totals)
 
     def _is_map(self, root: Op) -> bool:
-        return self.groups.kinds[root.definition] == MAP and root not in self.forced
+        is_map = self.groups.kinds[root.definition] == MAP and root.definition.name not in LONG
+        return is_map and root not in self.forced
 
     def _place_reduction(self, root: Op, fact: Fact) -> None:
         """Add a reduction to a group that reduces the same, or let it be the first of its rows."""

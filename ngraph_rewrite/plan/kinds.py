@@ -13,6 +13,8 @@ from ngraph_rewrite.terms.op import Op
 LEAF, VIEW, MAP, OTHER = "leaf", "view", "map", "other"
 # Maps of no operand.
 SOURCES = ("semi.iota", "semi.size")
+# Maps that take so long for an element that each is computed once, in a kernel without what reads it.
+LONG = frozenset({"semi.gamma_draw", "semi.poisson_draw", "semi.binomial_draw"})
 # What reads a variable, or is one.
 STORAGE = ("core.variable", "core.after", "core.assign")
 LEAVES = frozenset({*STORAGE, "core.placeholder", "core.constant"})

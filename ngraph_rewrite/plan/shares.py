@@ -38,7 +38,8 @@ _FORMULAS = (
     "lgamma digamma trigamma asin acos atan atan2 asinh acosh atanh"
 )
 _CALLS = "hypot floordivide mod remainder"
-_TIMES = MappingProxyType(dict.fromkeys(_FORMULAS.split(), _FORMULA) | dict.fromkeys(_CALLS.split(), _CALL))
+_DRAWS = {"gamma_draw": 100.0, "poisson_draw": 100.0, "binomial_draw": 150.0}
+_TIMES = MappingProxyType(dict.fromkeys(_FORMULAS.split(), _FORMULA) | dict.fromkeys(_CALLS.split(), _CALL) | _DRAWS)
 
 
 class Share(NamedTuple):

@@ -131,19 +131,29 @@ class Search:
     Attributes:
         drawn: On how many instances something was tried.
         compared: On how many instances adjoints and differences were compared.
+        empty: How many of both had no elements, so that nothing could differ.
         found: Those on which they differ.
         late: Whether time was up before all were drawn.
     """
 
     drawn: int = 0
     compared: int = 0
+    empty: int = 0
     found: list[WrongAdjoint] = field(default_factory=list)
     late: bool = False
 
     @property
     def enough(self) -> bool:
-        """Whether the rule was compared on enough instances to be believed: if time was up, on all or on several."""
-        return self.compared >= max(ENOUGH * self.drawn, min(_LEAST, self.drawn) if self.late else 1, 1)
+        """Whether the rule was compared on enough instances to be believed: if time was up, on all or on several.
+
+        Those without elements tell nothing, unless there are no others.
+        """
+        several = self.compared >= max(ENOUGH * self.drawn, min(_LEAST, self.drawn) if self.late else 1, 1)
+        return several and (self.compared - self.empty >= max(ENOUGH * (self.drawn - self.empty), 1) or self._is_empty)
+
+    @property
+    def _is_empty(self) -> bool:
+        return self.drawn == self.empty
 
 
 def check_adjoint(rule: Rule, context: Context) -> Finding:
@@ -207,6 +217,7 @@ def search_adjoints(rule: Rule, context: Context) -> Search:
         try:
             wrong = _wrong_somewhere(rule, context, example)
             search.compared += 1
+            search.empty += not any(v.size for v in example.choices[0].values())
         except (Undefined, NoDifferences):
             wrong = None
         if wrong is None and far and all(v.size for v in example.choices[0].values()):

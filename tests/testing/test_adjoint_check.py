@@ -115,6 +115,13 @@ def test_an_adjoint_that_does_not_fit_is_refused() -> None:
     assert found.status == FAILED
 
 
+def test_arrays_without_elements_are_no_comparison() -> None:
+    """Of a function without a value where numbers are drawn nothing else was compared, and any rule passed."""
+    found = checked("gamma_draw(x, y)  =>  d * 5 * x,  none", examples=50)
+    assert found.status == FAILED
+    assert found.says.startswith("could be compared with central differences on")
+
+
 def test_other_rules_have_no_adjoints_to_check() -> None:
     (rule,) = parse_rules("simplify semi\nrule r: negative(negative(x)) => x", "my.rules", "my")
     context = Context(RuleSet([rule]))

@@ -19,6 +19,7 @@ from ngraph_rewrite.codegen.cuda.lanes import (
 )
 from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import MapNest, needed, signature
+from ngraph_rewrite.codegen.scalar import IN_DOUBLE
 from ngraph_rewrite.codegen.source import Source, indented
 
 # Scalar steps beyond which four indices at once take too many registers.
@@ -29,7 +30,8 @@ PLACES, _FEW_STEPS = 2, 16
 
 def is_wide(nest: MapNest) -> bool:
     """Whether the kernel of a nest takes four neighbours at a time if addresses and lengths allow it."""
-    return can_be_wide(nest, range(len(nest.stores))) and len(nest.steps) <= MOST_STEPS
+    short = len(nest.steps) <= MOST_STEPS and not any(step.op in IN_DOUBLE for step in nest.steps)
+    return short and can_be_wide(nest, range(len(nest.stores)))
 
 
 def places_of(nest: MapNest) -> int:

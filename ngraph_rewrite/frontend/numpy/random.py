@@ -6,6 +6,7 @@ The seed is that of a transformer; the same seed draws the same numbers on every
 
 from __future__ import annotations
 
+from ngraph_rewrite.frontend.numpy.counts import binomial, geometric, negative_binomial, poisson
 from ngraph_rewrite.frontend.numpy.distributions import (
     exponential,
     gumbel,
@@ -23,29 +24,49 @@ from ngraph_rewrite.frontend.numpy.distributions import (
     uniform,
     weibull,
 )
-from ngraph_rewrite.frontend.numpy.distributions_of_vectors import multivariate_normal
+from ngraph_rewrite.frontend.numpy.distributions_of_vectors import dirichlet, multinomial, multivariate_normal
 from ngraph_rewrite.frontend.numpy.drawn_elements import choice, permutation
-from ngraph_rewrite.frontend.numpy.whole_numbers import binomial, geometric, integers
+from ngraph_rewrite.frontend.numpy.gamma_distributions import (
+    beta,
+    chisquare,
+    f,
+    gamma,
+    power,
+    standard_gamma,
+    standard_t,
+)
+from ngraph_rewrite.frontend.numpy.whole_numbers import integers
 
 __all__ = [
+    "beta",
     "binomial",
+    "chisquare",
     "choice",
+    "dirichlet",
     "exponential",
+    "f",
+    "gamma",
     "geometric",
     "gumbel",
     "integers",
     "laplace",
     "logistic",
     "lognormal",
+    "multinomial",
     "multivariate_normal",
+    "negative_binomial",
     "normal",
     "pareto",
     "permutation",
+    "poisson",
+    "power",
     "random",
     "rayleigh",
     "standard_cauchy",
     "standard_exponential",
+    "standard_gamma",
     "standard_normal",
+    "standard_t",
     "triangular",
     "uniform",
     "weibull",

@@ -91,16 +91,16 @@ def wanted(call: str, size: Size, dtype: Any, *parameters: Array) -> Wanted:
     return Wanted(shape, own, [astype(p, wide(own)) if isinstance(p, Op) else p for p in given])
 
 
-def check_positive(call: str, **parameters: Any) -> None:
-    """Refuse numbers that are negative or not finite; what a term is, nobody knows yet.
+def check_positive(call: str, zero: bool = True, **parameters: Any) -> None:
+    """Refuse numbers that are negative or not finite, or 0 where that is none; what a term is, nobody knows yet.
 
     Raises:
         AttributeValueError: for such a number.
     """
     for name, value in parameters.items():
         x = known(value)
-        if x is not None and not (np.isfinite(x) & (x >= 0)).all():
-            do = "give a finite one that is not negative"
+        if x is not None and not (np.isfinite(x) & (x >= 0 if zero else x > 0)).all():
+            do = "give a finite one that is not negative" if zero else "give a finite one above 0"
             raise AttributeValueError(f"{call}: {name} is {value!r}", where=user_line(), do=do)
 
 

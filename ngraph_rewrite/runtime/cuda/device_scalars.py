@@ -17,9 +17,11 @@ from numba.cuda.extending import intrinsic
 from ngraph_rewrite.runtime import (
     arithmetic,
     casts,
+    count_draws,
     draws,
     elementary,
     exponentials,
+    gamma_draws,
     hyperbolics,
     intrinsics,
     inverse_error,
@@ -64,6 +66,18 @@ _TEXTS: dict[str, tuple[Any, Any]] = {
     "unit_single": (draws, types.float64(_WORD)),
     "unit_double": (draws, types.float64(_WORD, _WORD)),
     "box_muller": (draws, _PAIR(types.float64, types.float64)),
+    "sequence_unit": (gamma_draws, types.float64(types.float64, types.int64)),
+    "gamma_draw": (gamma_draws, types.float64(*[types.float64] * 2)),
+    "stirling_series": (count_draws, types.float64(types.float64)),
+    "stirling": (count_draws, types.float64(types.float64)),
+    "deviance": (count_draws, types.float64(*[types.float64] * 2)),
+    "poisson_log": (count_draws, types.float64(*[types.float64] * 2)),
+    "searched_poisson": (count_draws, types.float64(*[types.float64] * 2)),
+    "poisson_draw": (count_draws, types.float64(*[types.float64] * 2)),
+    "binomial_log": (count_draws, types.float64(*[types.float64] * 3)),
+    "searched_binomial": (count_draws, types.float64(*[types.float64] * 3)),
+    "accepted_binomial": (count_draws, types.float64(*[types.float64] * 3)),
+    "binomial_draw": (count_draws, types.float64(*[types.float64] * 3)),
 }
 
 

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from ngraph_rewrite.ops import functions, gammas
-from ngraph_rewrite.runtime import draws, scalar_functions
+from ngraph_rewrite.runtime import count_draws, draws, gamma_draws, scalar_functions
 from ngraph_rewrite.runtime.cuda.porting import renamed
 
 __all__ = []
@@ -189,9 +189,17 @@ def philox_block(block: Any, call: Any, stream: Any, seed: Any) -> Any:
     return draws.philox_block(*counter)
 
 
-_FUNCTIONS = {name: globals()[name] for name in ("sqrt", "log", "cos", "sin")}
+_FUNCTIONS = {name: globals()[name] for name in "sqrt fabs floor log log1p exp expm1 cos sin".split()}
 _FUNCTIONS |= {"near_cos": _FUNCTIONS["cos"], "near_sin": _FUNCTIONS["sin"]}
-for _text in (draws.unit_single, draws.unit_double, draws.box_muller,
-              scalar_functions.rounding_error, scalar_functions.compensated):  # fmt: skip
-    _word(renamed(_text, _FUNCTIONS))
+# Each after those that it calls.
+_TEXTS = {
+    draws: "unit_single unit_double box_muller",
+    scalar_functions: "rounding_error compensated",
+    gamma_draws: "sequence_unit gamma_draw",
+    count_draws: "stirling_series stirling deviance poisson_log searched_poisson poisson_draw binomial_log "
+    "searched_binomial accepted_binomial binomial_draw",
+}
+for _module, _names in _TEXTS.items():
+    for _name in _names.split():
+        _FUNCTIONS[_name] = _word(renamed(vars(_module)[_name], _FUNCTIONS))
 __all__ += ["accumulate_max", "accumulate_min", "number_max", "number_min"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.ops import functions, gammas
+from ngraph_rewrite.ops import functions, gammas, rejection
 from ngraph_rewrite.testing.proof.arrays import Symbols, reduce, symbolic, together
 from ngraph_rewrite.testing.proof.elementary import elementwise, pick, select
 from ngraph_rewrite.testing.proof.objects import Line, lines_of, mapped, normal_axes
@@ -198,6 +198,7 @@ _OWN: dict[Any, Function] = {
         for op in ("erf", "erfinv", "sigmoid", "reciprocal", "power")
     },
     **{getattr(gammas, op): _named(op, getattr(gammas, op)) for op in ("lgamma", "digamma", "trigamma")},
+    **{getattr(rejection, op): _named(op, getattr(rejection, op)) for op in rejection.DRAWS},
 }  # fmt: skip
 # What a meaning calls: what it gets instead.
 SUBSTITUTES: dict[Any, Function] = {
