@@ -62,7 +62,7 @@ class Workers(Generic[Question, Answer]):
     Args:
         answers: Gives the answer to a question. It is inherited by the processes where they are forked, and
             pickled where they cannot be.
-        count: How many processes; by default one for each core.
+        count: How many processes at most; by default one for each core. There are no more of them than questions.
         seconds: How long one answer may take, or what says so of a question.
         megabytes: Of memory for each process; None for no bound.
     """
@@ -77,7 +77,8 @@ class Workers(Generic[Question, Answer]):
         self._answers, self._megabytes = answers, megabytes
         self._seconds = seconds if callable(seconds) else lambda _: seconds
         self._process = _process()
-        self._idle = [self._started() for _ in range(count or cores())]
+        self._count = count or cores()
+        self._idle: list[_Worker] = []
 
     def __enter__(self) -> Workers[Question, Answer]:
         return self
@@ -97,8 +98,8 @@ class Workers(Generic[Question, Answer]):
         busy: dict[Connection, tuple[_Worker, Question, float]] = {}
         try:
             while waiting or busy:
-                while waiting and self._idle:
-                    worker, question = self._idle.pop(), waiting.pop()
+                while waiting and (self._idle or len(busy) < self._count):
+                    worker, question = self._idle.pop() if self._idle else self._started(), waiting.pop()
                     worker.pipe.send(question)
                     worker.at = None
                     busy[worker.pipe] = (worker, question, time.monotonic() + self._seconds(question))
@@ -106,7 +107,6 @@ class Workers(Generic[Question, Answer]):
         finally:
             for worker, _, _ in busy.values():
                 worker.end()
-                self._idle.append(self._started())
 
     def _collected(self, busy: dict[Connection, tuple[_Worker, Question, float]]) -> Iterator[Any]:
         """The answers that are there, or time out; who only says what it is at goes on."""
@@ -122,8 +122,8 @@ class Workers(Generic[Question, Answer]):
                 continue
             if isinstance(answer, Lost):
                 worker.end()
-                worker = self._started()
-            self._idle.append(worker)
+            else:
+                self._idle.append(worker)
             yield question, answer
 
     def _started(self) -> _Worker:
@@ -183,19 +183,18 @@ def _serve(pipe: Connection, answers: Callable[[Any], Any], megabytes: int | Non
     # What is inherited is not collected here: its end may wait for threads that only the forking process has.
     gc.freeze()
     gc.enable()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; who asks ends those who answer
     bounded(None, megabytes)
     _ASKING.set(pipe)
     while True:
         try:
             question = pipe.recv()
-        except (EOFError, KeyboardInterrupt):
+        except EOFError:
             return
         try:
             answer = answers(question)
         except MemoryError:
             answer = Lost(f"took more than {megabytes} MB")
-        except KeyboardInterrupt:
-            return
         pipe.send(answer)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import signal
 import time
 
 from ngraph_rewrite.testing.workers import MEGABYTES, Lost, Workers, say
@@ -48,6 +49,12 @@ def collected(number: int) -> int:
     return number
 
 
+def interrupted(number: int) -> int:
+    """A terminal sends the signal to all processes that it has."""
+    signal.raise_signal(signal.SIGINT)
+    return number
+
+
 def test_every_question_is_answered() -> None:
     with Workers(square, 2) as workers:
         assert sorted(workers.ask(range(20))) == [(n, n * n) for n in range(20)]
@@ -81,6 +88,18 @@ def test_a_process_may_have_memory_without_a_bound() -> None:
 def test_garbage_of_the_process_that_asks_is_left_to_it() -> None:
     Endless()
     with Workers(collected, 1, seconds=20.0) as workers:
+        assert list(workers.ask([1])) == [(1, 1)]
+
+
+def test_there_are_no_more_processes_than_questions() -> None:
+    before = set(multiprocessing.active_children())
+    with Workers(square, 1_000_000) as workers:
+        assert sorted(workers.ask([2, 3])) == [(2, 4), (3, 9)]
+        assert len(set(multiprocessing.active_children()) - before) <= 2
+
+
+def test_ctrl_c_is_for_the_process_that_asks() -> None:
+    with Workers(interrupted, 1, seconds=20.0) as workers:
         assert list(workers.ask([1])) == [(1, 1)]
 
 
