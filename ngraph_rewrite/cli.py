@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -34,6 +35,7 @@ else:  # what one command needs and others do without
     ptx, findings = lazy_module("ngraph_rewrite.ptx"), lazy_module("ngraph_rewrite.testing.findings")
 
 EPOCHS = 30
+INTERRUPTED = 130  # what shells say of a process that Ctrl-C ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,11 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words of the command line; those of the process by default.
 
     Returns:
-        The exit status: 0 if the verdict is good.
+        The exit status: 0 if the verdict is good, and 130 after Ctrl-C.
     """
     options, unknown = _parser().parse_known_args(arguments)
     if unknown:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")  # with what this command takes
+    _show_every_letter()
     try:
         return int(options.run(options))
     except BrokenPipeError:  # who reads has read enough: nothing more is to be written, at exit either
@@ -58,6 +61,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             error = NGraphRewriteError(error.what, do=error.do)
         print(f"ngraph-rewrite {options.command}: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"ngraph-rewrite {options.command}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _show_every_letter() -> None:
+    """Letters that the encoding of the terminal or the pipe lacks, of a file's name say, are shown by their numbers."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _parser() -> argparse.ArgumentParser:

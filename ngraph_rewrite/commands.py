@@ -14,7 +14,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.opkernels import kernel_text, read_kernel
 from ngraph_rewrite.data import data_folder
-from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.layout import columns
 from ngraph_rewrite.plugins import load_plugin_ops
@@ -156,8 +156,10 @@ def _print_kernels(head: Sequence[str], rows: Sequence[tuple[str, ...]], wrong: 
 
 def run_cache(options: argparse.Namespace) -> int:
     """The folder, its entries and bytes. Files that are no entries are left alone."""
+    if options.clear and options.action == "warm":
+        raise ArgumentError("--clear says nothing beside warm", do="clear first: ngraph-rewrite cache clear")
     cache, clear = Cache(), options.clear or options.action == "clear"
-    if options.action == "warm" and not clear:
+    if options.action == "warm":
         for name, kernels in warming.warm(cache):
             print(f"{name}: {kernels} kernels", flush=True)
     entries = list(cache.entries())

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.digits import Split, load_digits, split
+from ngraph_rewrite.explaining.files import demand_writable
 from ngraph_rewrite.runtime.cuda.device import find_device
 
 EPOCHS, BATCH, KEEP, RATE, MASS = 30, 32, 0.75, 0.05, 0.9
@@ -63,8 +64,10 @@ def main(epochs: int = EPOCHS, output: str | Path = ".", target: str = "cpu", se
         0, or 1 if the test accuracy is under 0.97.
 
     Raises:
+        ArgumentError: for a folder that cannot be written, before anything is learnt.
         DeviceError: for the target cuda where there is no GPU.
     """
+    demand_writable(output)
     simulated = target == "cuda" and not find_device().is_real
     data = split(*load_digits())
     if simulated:

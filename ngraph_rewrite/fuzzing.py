@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -18,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.explaining.files import demand_writable
 from ngraph_rewrite.runtime.cuda.device import find_device
 from ngraph_rewrite.testing.fuzz.session import EVERY, Session
 from ngraph_rewrite.testing.strategies.drafts.growing import FAMILIES, drawn_ops
@@ -35,7 +35,7 @@ def main(options: Namespace) -> int:
         0 if nothing was found.
     """
     chosen, kinds = _families(options.families), _checks(options.checks)
-    _demand_writable(options.output)
+    demand_writable(options.output)
     with tempfile.TemporaryDirectory() as folder:  # what is compiled here is met only once
         setup = replace(setup_of(options.rules, options.seed), cache=Cache(Path(folder)))
         session = Session(setup, options.output, chosen, kinds=kinds)
@@ -63,14 +63,6 @@ def _checks(names: list[str] | None) -> tuple[str, ...]:
     if "cuda" in (names or ()):
         find_device()
     return tuple(names) if names else tuple(kind for kind in EVERY if kind not in ASKED)
-
-
-def _demand_writable(folder: str | Path) -> None:
-    """Refuse a folder that cannot be written before anything is found that would be."""
-    path = Path(folder).absolute()
-    there = next(one for one in (path, *path.parents) if one.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise ArgumentError(f"nothing can be written in {folder}", do="give --output a folder that can be written")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ngraph_rewrite as ng
-from ngraph_rewrite import warming
+from ngraph_rewrite import commands, warming
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.cli import main
 from ngraph_rewrite.data import data_folder
@@ -61,6 +61,23 @@ def test_a_wrong_command_line_is_refused(words: list[str], capsys: pytest.Captur
         main(words)
     assert caught.value.code == 2
     assert "usage: ngraph-rewrite" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands.ng, "rules", interrupted)
+    assert main(["rules"]) == 130
+    assert capsys.readouterr().err == "ngraph-rewrite rules: interrupted\n"
+
+
+def test_a_letter_that_cannot_be_shown_is_shown_by_its_number(tmp_path: Path) -> None:
+    (tmp_path / "gr\u00fcn.rules").write_text(RIGHT, encoding="utf-8")
+    command = [sys.executable, "-m", "ngraph_rewrite", "check", "--static", "gr\u00fcn.rules"]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=ascii_only, check=True)
+    assert found.stdout.splitlines()[1].startswith("gr\\xfcn.rules")
 
 
 # -- rules ------------------------------------------------------------------------------------------
@@ -347,6 +364,11 @@ def test_cache_counts_and_clears_its_entries(
     assert main(["cache", clear]) == 0
     assert verdict(capsys).endswith(" removed")
     assert other.exists() and not entry.exists()
+
+
+def test_clearing_says_nothing_beside_warming(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", "warm", "--clear"]) == 1
+    assert "--clear says nothing beside warm" in capsys.readouterr().err
 
 
 def test_cache_warm_compiles_what_others_find(

@@ -75,6 +75,15 @@ def test_the_example_learns_to_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert accuracy(out) >= 0.97
 
 
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_learnt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(["demo", "--output", str(tmp_path / "file")]) == 1
+    out, err = capsys.readouterr()
+    assert not out and "nothing can be written" in err
+
+
 def test_without_a_gpu_the_demonstration_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,43 @@ def test_bisect_takes_what_is_expected_from_a_file(
     assert capsys.readouterr().err.splitlines()[1:] == ["  give an array of the shape of the op"]
     assert main([*words[:4], "--expect", str(arrays)]) == 1
     assert "holds several arrays" in capsys.readouterr().err
+
+
+def test_a_file_is_run_as_python_runs_it(tmp_path: Path) -> None:
+    """It imports what lies beside it, and its dataclasses find the module that they belong to."""
+    (tmp_path / "sizes_of_it.py").write_text("H = 3\n")
+    lines = "from __future__ import annotations", "from dataclasses import dataclass", "import ngraph_rewrite as ng"
+    lines += "from sizes_of_it import H", "@dataclass\nclass Layer:\n    size: int = H"
+    lines += ('y = ng.tanh(ng.placeholder({"H": Layer().size}))',)
+    (tmp_path / "apart.py").write_text("\n".join(lines))
+    before = list(sys.path)
+    assert op_in_file(f"{tmp_path}/apart.py:y").shape == (3,)
+    assert sys.path == before
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("def y(:", "SyntaxError"),
+        ("def y():\n    [][1]", "IndexError"),
+    ],
+)
+def test_a_file_that_fails_is_told_with_its_line(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "failing.py").write_text(f"import ngraph_rewrite\n{text}\n")
+    with pytest.raises(ArgumentError, match=f"fails before it can be asked for y: {says}") as caught:
+        op_in_file(f"{tmp_path}/failing.py:y")
+    assert str(caught.value.where).startswith(f"{tmp_path}/failing.py:")
+
+
+def test_arrays_that_cannot_be_read_are_told(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty, objects, cut = (tmp_path / f"{name}.npz" for name in ("empty", "objects", "cut"))
+    empty.touch()
+    np.savez(objects, x=np.array([{}]))
+    cut.write_bytes(objects.read_bytes()[:60])
+    for path in (empty, objects, cut):
+        assert main(["bisect", f"{model}:made", "--inputs", str(path)]) == 1
+        assert f"{path} cannot be read" in capsys.readouterr().err
 
 
 def test_bisect_says_which_array_is_missing(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

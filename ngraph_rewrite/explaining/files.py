@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops, rules and arrays that a shell names: ``model.py:loss``, ``model.py:layers[0]``, ``x.npy``."""
+"""Ops, rules, arrays and folders that a shell names: ``model.py:loss``, ``model.py:layers[0]``, ``x.npy``."""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
 import inspect
-from collections.abc import Mapping
+import os
+import sys
+import traceback
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.terms.op import Op
 
@@ -40,28 +46,56 @@ def named_in_file(place: str) -> Named:
             arguments is called.
 
     Raises:
-        ArgumentError: for a place of another form, a file that is not there or ends the process, or something that is
-            no op.
+        ArgumentError: for a place of another form, a file that is not there, fails or ends the process, or something
+            that is no op.
     """
     file, colon, name = place.rpartition(":")
     steps = _steps(name) if colon else None
     if steps is None:
         raise ArgumentError(f"{place!r} names no op", do=FORM)
     path = Path(file)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(f"asked_{path.stem}", path)  # a name that no other module has
     if spec is None or spec.loader is None or not path.is_file():
         raise ArgumentError(f"{file!r} is no Python file", do=FORM)
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
-        found = _found(vars(module), steps)
+        with _beside(path):
+            sys.modules[spec.name] = module  # where classes of it look for the names that they mention
+            spec.loader.exec_module(module)
+            found = _found(vars(module), steps)
     except SystemExit as end:
         what = f"{file} ends the process, with {end.code!r}, before it can be asked for {name}"
         raise ArgumentError(what, do='let it do so below `if __name__ == "__main__":`') from None
+    except NGraphRewriteError:
+        raise
+    except Exception as error:
+        raise _failed(path, name, error) from error
     if not isinstance(found, Op):
         called = "; ".join([", ".join(ops(vars(module))) or "none"])
         raise ArgumentError(f"{file} has no op called {name}", do=f"it has {called}")
     return Named(found, vars(module))
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[None]:
+    """Inside, modules that lie beside the file can be imported, as where Python runs it."""
+    folder = str(path.parent.absolute())
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+
+
+def _failed(path: Path, name: str, error: Exception) -> ArgumentError:
+    """What is said of a file in which something was raised, with the last line of it that this came through."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path.absolute()]
+    where, says = f"{path}:{lines[-1]}" if lines else None, str(error)
+    if isinstance(error, SyntaxError):  # it may be that of a module which the file imports
+        where, says = f"{error.filename}:{error.lineno}", error.msg
+    what = f"{path} fails before it can be asked for {name}: {type(error).__name__}: {says}"
+    return ArgumentError(what, where=where, do=f"see that `python {path}` runs")
 
 
 def rules_of_signature(names: Mapping[str, Any], family: str) -> RuleSet:
@@ -162,7 +196,21 @@ def inputs(path: Path | None, op: Op) -> dict[Op, NDArray[Any]]:
 
 
 def _loaded(path: Path) -> Any:
+    """An array, or arrays by their names: all are read here, as a part of an archive may be no array."""
     try:
-        return np.load(path, allow_pickle=False)
-    except ValueError as error:
+        found = np.load(path, allow_pickle=False)
+        return found if isinstance(found, np.ndarray) else {name: found[name] for name in found}
+    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise ArgumentError(f"{path} cannot be read: {error}", do="save it with numpy.save or numpy.savez") from None
+
+
+def demand_writable(folder: str | Path) -> None:
+    """Refuse a folder that cannot be written, before anything is found that would be; what is not there can be made.
+
+    Raises:
+        ArgumentError: if it cannot be written, or is none.
+    """
+    path = Path(folder).absolute()
+    there = next(one for one in (path, *path.parents) if one.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise ArgumentError(f"nothing can be written in {folder}", do="give --output a folder that can be written")
