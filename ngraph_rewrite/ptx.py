@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ngraph_rewrite.cache import Cache
@@ -52,12 +52,12 @@ def main(options: Namespace) -> tuple[Rows, list[str], str]:
         The rows of a table, what is wrong, and the verdict.
 
     Raises:
-        DeviceError: if a package or a library that compiling needs is not there.
+        DeviceError: if a package or a library that compiling needs is not there, or does not know an architecture.
         ArgumentError: for a kernel that there is not.
     """
-    check_compiler()
-    cache = Cache()
     architectures = options.arch or [architecture(name) for name in ARCHITECTURES]
+    check_compiler(architectures)
+    cache = Cache()
     programs, lacking = _kernels(cache, options.kernels)
     rows, wrong = compiled(programs, architectures, cache, options.jobs or os.cpu_count() or 1)
     names = " and ".join(f"sm_{major}{minor}" for major, minor in architectures)
@@ -68,11 +68,12 @@ def main(options: Namespace) -> tuple[Rows, list[str], str]:
     return rows, [*lacking, *wrong], verdict
 
 
-def check_compiler() -> None:
+def check_compiler(architectures: Iterable[tuple[int, int]] = ()) -> None:
     """Refuse to begin without all that compiles for a GPU.
 
     Raises:
-        DeviceError: if something is missing, or Numba's simulator is on, which compiles nothing.
+        DeviceError: if something is missing, the assembler does not know one of the architectures, or Numba's simulator
+            is on, which compiles nothing.
     """
     if os.environ.get(SIMULATOR, "0") not in ("", "0"):
         raise DeviceError("Numba's simulator is on, and compiles nothing", do=f"unset {SIMULATOR}")
@@ -84,6 +85,8 @@ def check_compiler() -> None:
         linking.check_libraries()
     except Exception as error:  # each library has errors of its own
         raise DeviceError(f"compiling for a GPU needs NVVM and nvJitLink: {error}", do=how) from error
+    for one in architectures:
+        linking.check_architecture(one)
 
 
 def _kernels(cache: Cache, names: Sequence[str]) -> tuple[dict[Source, str], list[str]]:

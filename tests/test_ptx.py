@@ -35,7 +35,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch, programs: list[Planned]) -> list[s
         given.append(source.name)
         return f"sm_{capability[0]}{capability[1]}", "32", "0", "0", "8" if "gather" in source.name else "0", "1000"
 
-    monkeypatch.setattr(ptx, "check_compiler", lambda: None)
+    monkeypatch.setattr(ptx, "check_compiler", lambda architectures: None)
     monkeypatch.setattr(ptx, "_cells", cells)
     monkeypatch.setattr(ptx, "planned", lambda cache: iter(programs))
     return given
@@ -94,6 +94,14 @@ def test_the_simulator_compiles_nothing(monkeypatch: pytest.MonkeyPatch, capsys:
 def test_what_is_no_architecture(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         ptx.architecture(text)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
+def test_an_architecture_that_the_assembler_does_not_know() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != SIMULATOR}
+    command = [sys.executable, "-m", "ngraph_rewrite", "ptx", "--arch", "sm_99999", "gather"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1 and "does not assemble for sm_99999" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_the_command_compiles_where_the_compiler_is() -> None:

@@ -283,7 +283,7 @@ def check_base(terms: Iterable[Op], target: Any, matchers: Passes) -> None:
             lacks = f"write one in a file that begins with `lower {family}`"
             lacks = f"add one to rules/{family}.rules" if term.definition.shipped else lacks
             raise UnloweredOpError(
-                f"no rule lowers {name} of type {term.type}",
+                f"no rule lowers {name} of type {term.type}, which the target {target.name} does not execute",
                 where=term.info.place if term.info.lineno else None,
                 do=f"its rules in {files} do not fire here" if files else lacks,
             )

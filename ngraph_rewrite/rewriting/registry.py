@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError
-from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.declaring import place_of
 from ngraph_rewrite.terms.op import Op
 
@@ -52,13 +52,15 @@ def term_function(*, consumes: str) -> Callable[[Function], Function]:
     Raises:
         AttributeValueError: if the name is taken by another function.
         ArgumentError: for what has no name that rules could call.
+        UnknownOpError: if it consumes no op that is declared.
     """
+    removed = lookup(consumes).name
 
     def register(function: Function) -> Function:
         name = _name_of(function)
         if _TERM_FUNCTIONS.get(name, function) is not function or name in _FUNCTIONS:
             raise AttributeValueError(f"a function called {name} is registered already", do="choose a new name")
-        _TERM_FUNCTIONS[name], _CONSUMED[name] = function, consumes
+        _TERM_FUNCTIONS[name], _CONSUMED[name] = function, removed
         return function
 
     return register

@@ -75,7 +75,11 @@ def _parsed(frame: FileFrame, stem: str) -> RuleSet:
     sorts = declared(frame).sorts if frame.kind == REWRITE else {}
     for family in {frame.source, frame.target}:
         if not any(definitions(family)):
-            do = "declare its operations in the file" if frame.kind == REWRITE else None
+            do = (
+                "declare its operations in the file"
+                if frame.kind == REWRITE
+                else "declare its ops before, or install what does"
+            )
             what = f"there is no {'signature' if frame.kind == REWRITE else 'op family'} {family}"
             raise frame.text.error(frame.header, what, do)
     known = _Known(_macros(frame, sorts), sorts)

@@ -69,7 +69,8 @@ def _value(term: Op, args: list[Array], body: Body | None, draws: Draws | None) 
     if "draw" in term.definition.traits and draws is not None:
         return draws.draw(term)
     if term.definition.meaning is None:
-        raise InvalidHandleError(f"{describe(term)} has no value here", where=term.info.place)
+        do = None if term.definition.shipped else f"say what {name} means: @ng.op(..., meaning=...)"
+        raise InvalidHandleError(f"{describe(term)} has no value here", where=term.info.place, do=do)
     return meant(term, args, body)
 
 

@@ -59,9 +59,15 @@ def check_types(rule: Rule, context: Context) -> Finding:
 
 def _nowhere(rule: Rule) -> str:
     """That no term was found, and what may be the reason."""
+    why = undrawn(rule)
+    return NOWHERE if why is None else f"{TRIED}: {why}"
+
+
+def undrawn(rule: Rule) -> str | None:
+    """Why no term can be drawn that the rule matches, if an op of its left side has attributes that nobody knows."""
     ops = (part.definition for part in subpatterns(rule.left) if isinstance(part, App))
-    undrawn = next((definition for definition in ops if not is_drawn(definition)), None)
-    return NOWHERE if undrawn is None else f"{TRIED}: {undrawn} has attributes, and no ng.attribute_domain says which"
+    lacking = next((definition for definition in ops if not is_drawn(definition)), None)
+    return None if lacking is None else f"{lacking} has attributes, and no ng.attribute_domain says which"
 
 
 def _shown(rule: Rule, found: Instance, bank: TrialBank, says: str) -> str:

@@ -25,6 +25,7 @@ from ngraph_rewrite.testing.rarely import rare_examples
 from ngraph_rewrite.testing.seldom import FLOATS
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.strategies import Example, draw_example
+from ngraph_rewrite.testing.typed import undrawn
 from ngraph_rewrite.testing.unknown import Unbound
 from ngraph_rewrite.types.tuples import tensors
 
@@ -118,7 +119,9 @@ def _judged(rule: Rule, context: Context, search: Search) -> Finding:
             return finding(rule, "values", OPEN, f"{said}, with elements on none where {' or '.join(never)}")
         return finding(rule, "values", PASSED, f"{said}{', and time was up' * short}")
     status = OPEN if search.late and search.compared else FAILED
-    return finding(rule, "values", status, f"{said}{', and time was up' * search.late}", comment(rule))
+    why = None if search.compared else undrawn(rule)
+    said = f"{said}{', and time was up' * search.late}" if why is None else f"{said}: {why}"
+    return finding(rule, "values", status, said, comment(rule))
 
 
 def search_values(rule: Rule, context: Context, examples: Iterable[Example] | None = None) -> Search:

@@ -34,6 +34,7 @@ PROPERTIES = (
 )
 
 # The text of the file; line and column of the mistake; what the message says; what it advises.
+DECLARE = "declare its ops before, or install what does"
 MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     # -- the frame
     "empty file": ("", 1, 1, "the file is empty", "begin with a header such as `simplify semi`"),
@@ -41,10 +42,10 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     "unknown kind": ("simplfy semi\n", 1, 1, "a rule file begins with a header", HEADER),
     "no family": ("simplify\n", 1, 1, "a rule file begins with a header", HEADER),
     "no second family": ("lower axes ->\n", 1, 1, "a rule file begins with a header", HEADER),
-    "unknown family": ("simplify semy\n", 1, 1, "there is no op family semy", None),
-    "unknown family below a comment": ("# algebra\n\nsimplify semy\n", 3, 1, "there is no op family semy", None),
+    "unknown family": ("simplify semy\n", 1, 1, "there is no op family semy", DECLARE),
+    "unknown family below a comment": ("# algebra\n\nsimplify semy\n", 3, 1, "there is no op family semy", DECLARE),
     "signature of a family": ("\nsignature semi\n", 2, 1, "a signature cannot be called 'semi'", "choose a new name"),
-    "unknown second family": ("lower axes -> semy\n", 1, 1, "there is no op family semy", None),
+    "unknown second family": ("lower axes -> semy\n", 1, 1, "there is no op family semy", DECLARE),
     "indented rule": (SEMI + "\n rule a: -x => x\n", 3, 2, ONE_LINE, FIRST_COLUMN),
     "indented rule of a signature": ("signature s\n    rule a: f(x) => x\n", 2, 5, ONE_LINE, FIRST_COLUMN),
     "neither rule nor define": (

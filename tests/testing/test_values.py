@@ -297,7 +297,14 @@ def _deeper(x: TensorType) -> TensorType:
     return x
 
 
+@op("values_test.chosen", meaning=lambda term, x: x)
+def _chosen(x: TensorType, *, k: int) -> TensorType:
+    """An op of whose attribute nobody says what it may be."""
+    return x
+
+
 ODD = [
+    ("lower semi", "values_test.chosen(x, k=j) => x", FAILED, "chosen has attributes, and no ng.attribute_domain says"),
     ("derive axes", "exp(x) => d", NONE, "an adjoint"),
     ("lower semi", "values_test.unknown(x) => absolute(x)", OPEN, "unknown(x) has no value here"),
     ("lower semi", "values_test.deeper(x) => x", OPEN, "the meaning of values_test.deeper gives "),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.errors import DeviceError, KernelError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.cuda.machine_code import MachineCode, Resources
 from ngraph_rewrite.runtime.cuda.registries import read_registries
@@ -29,6 +29,24 @@ def check_libraries() -> None:
     nvjitlink.version()
 
 
+def check_architecture(capability: tuple[int, int]) -> None:
+    """Try whether the assembler knows the GPUs of a compute capability.
+
+    Raises:
+        DeviceError: if it does not.
+    """
+    nvjitlink.destroy(_linker(capability))
+
+
+def _linker(capability: tuple[int, int]) -> int:
+    name = f"sm_{capability[0]}{capability[1]}"
+    try:
+        return int(nvjitlink.create(2, [f"-arch={name}", "-verbose"]))
+    except nvjitlink.nvJitLinkError as error:
+        what = f"nvJitLink {'.'.join(map(str, nvjitlink.version()))} does not assemble for {name}: {error}"
+        raise DeviceError(what, do="name a GPU that it knows, such as sm_90") from error
+
+
 def nothing(argument: int) -> None:
     """A kernel with which the compiler is tried."""
 
@@ -37,9 +55,10 @@ def assembled(ptx: str, capability: tuple[int, int], name: str) -> MachineCode:
     """A kernel for GPUs of a compute capability, and what it takes of them.
 
     Raises:
-        KernelError: if the assembler refuses it.
+        DeviceError: if the assembler does not know these GPUs.
+        KernelError: if it refuses the kernel.
     """
-    linker = nvjitlink.create(2, [f"-arch=sm_{capability[0]}{capability[1]}", "-verbose"])
+    linker = _linker(capability)
     data = ptx.encode()
     try:
         nvjitlink.add_data(linker, nvjitlink.InputType.PTX, data, len(data), name)
