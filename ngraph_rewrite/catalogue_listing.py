@@ -59,6 +59,7 @@ def chosen(names: Iterable[str] = (), family: str | None = None) -> list[OpDef]:
     for name in wanted:
         if not any(name in (d.name, d.short) for d in found):
             lookup(name if "." in name else f"{family or 'axes'}.{name}")
+            raise UnknownOpError(f"{name} is no op of the family {family}", do="leave out one of the two")
     return [d for d in found if not wanted or d.name in wanted or d.short in wanted]
 
 

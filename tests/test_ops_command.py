@@ -80,7 +80,12 @@ def test_signatures_have_arguments_then_attributes() -> None:
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(["axes.tan h"], "no op is called"), (["axes.dt"], "axes.dot"), (["--family", "axe"], "no family of ops")],
+    [
+        (["axes.dot", "--family", "semi"], "axes.dot is no op of the family semi"),
+        (["axes.tan h"], "no op is called"),
+        (["axes.dt"], "axes.dot"),
+        (["--family", "axe"], "no family of ops"),
+    ],
 )
 def test_unknown_names_are_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ops", *words]) == 1

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -155,6 +156,13 @@ def test_two_lowerings_that_differ_are_found() -> None:
     wrong = not_repeatable(difference_of_itself(), Fickle())
     assert wrong is not None
     assert wrong.says == "lowering the same graph twice gives two results"
+
+
+def test_ctrl_c_is_for_the_process_that_asks_others() -> None:
+    with Elsewhere(["1"]) as others:
+        others.ask({"seed": 9, "number": 0, "families": list(FAMILIES), "rules": None})
+        (process,) = others._processes
+        assert os.getsid(process.pid) != os.getsid(0)
 
 
 def test_another_lowering_in_another_process_is_found(setup: Setup) -> None:

@@ -75,7 +75,10 @@ def not_portable(program: Program, setup: Setup) -> Wrong | None:
 def _started(seed: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", "from ngraph_rewrite.testing.whole.answering import main; main()"]
     environment = {**os.environ, "PYTHONHASHSEED": seed}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(  # in a session of its own: Ctrl-C is for who asks
+        command, stdin=pipe, stdout=pipe, text=True, env=environment, start_new_session=True
+    )
 
 
 def _line(process: subprocess.Popen[str]) -> str:
