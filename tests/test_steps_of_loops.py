@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.lowering import keeping as keeping_module
 from ngraph_rewrite.lowering.driver import replace_in_order
 from ngraph_rewrite.lowering.keeping import Keeping
 from ngraph_rewrite.lowering.passes import library, lower, passes_of
@@ -364,3 +365,28 @@ def test_a_matrix_that_lies_across_is_brought_into_rows_before_many_steps(
     assert_allclose(found, state, **CLOSE)
     before = plan.partition(f"{times} times")[0]
     assert ("copy_" in before) == (copied and across)
+
+
+def test_only_scans_that_bind_the_same_parameters_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of many scans was compared with all before it."""
+    compared, same = list[Any](), keeping_module._same
+
+    def counted(*args: Any) -> Any:
+        compared.append(args)
+        return same(*args)
+
+    monkeypatch.setattr(keeping_module, "_same", counted)
+    x, w, h0 = leaf(R, N, H), leaf(H, BEFORE), leaf(N, H)
+
+    def step(h: Op, x: Op) -> tuple[Op, Op]:
+        h = ng.tanh(ng.cast_axes(ng.dot(h, w), x.axes) + x)
+        return h, h
+
+    term: Op = x
+    for _ in range(4):
+        term = ng.scan(step, h0, term)[1]
+    with ng.make_transformer("cpu") as transformer:
+        transformer.lowered(term)
+        assert not compared
+        transformer.lowered(ng.deriv(ng.sum(ng.square(term), out_axes=()), w))
+    assert len(compared) == 4  # each with its adjoint

@@ -9,7 +9,7 @@ cheap is computed anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ngraph_rewrite.lowering.step_body import ITEM, SCAN
 from ngraph_rewrite.lowering.table import Forward, Replaced
@@ -46,10 +46,9 @@ class Keeping:
         self._slices: dict[Op, Op] = {}  # by what is kept, stacked
         self._made: dict[Op, Op] = {}
         scans = [_Scan(term) for term in order if term.definition.name == SCAN and not free.get(term)]
-        for later, scan in enumerate(scans):
-            for earlier in scans[:later]:
-                for term in _same(earlier, scan, free):
-                    self._keep(earlier, scan, term)
+        for earlier, scan in _pairs(scans):
+            for term in _same(earlier, scan, free):
+                self._keep(earlier, scan, term)
         self.kept = list(dict.fromkeys(kept for given in self._sequences.values() for _, kept in given))
 
     def _keep(self, earlier: _Scan, scan: _Scan, term: Op) -> None:
@@ -110,6 +109,16 @@ class _Scan:
         self.term, self.parameters = term, term.attribute("parameters")
         n, m = term.attribute("states"), term.attribute("sequences")
         self.inits, self.sequences, self.following, self.outputs = parts(term.args, n, m)
+
+
+def _pairs(scans: Sequence[_Scan]) -> Iterator[tuple[_Scan, _Scan]]:
+    """Each scan with those before it that bind a parameter that it binds too: of many scans, few have one in common."""
+    binding: dict[Uid, list[int]] = {}
+    for later, scan in enumerate(scans):
+        before = {number for uid in scan.parameters for number in binding.get(uid, ())}
+        yield from ((scans[number], scan) for number in sorted(before))
+        for uid in scan.parameters:
+            binding.setdefault(uid, []).append(later)
 
 
 def _same(earlier: _Scan, scan: _Scan, free: Free) -> list[Op]:

@@ -159,13 +159,14 @@ def _concat_attributes(x: TensorType, *xs: TensorType, axis: Any) -> Attributes:
 )
 def concat(x: TensorType, *xs: TensorType, axis: int) -> TensorType:
     """The arguments one after the other along `axis`; other lengths and dtypes are equal."""
-    positional(x, *xs)
-    same_dtype(x, *xs)
-    length: Extent = x.shape[axis]
-    for other in xs:
+    kinds = dict.fromkeys((x, *xs))  # few types of very many operands, each looked at once
+    positional(*kinds)
+    same_dtype(*kinds)
+    for other in kinds:
         if other.rank != x.rank or _without(other.shape, axis) != _without(x.shape, axis):
             raise AxesError(f"expected equal lengths outside axis {axis}, got {x!r} and {other!r}")
-        length = length + other.shape[axis]
+    along = {kind: kind.shape[axis] for kind in kinds}
+    length = sum([along[other] for other in xs], along[x])
     return tensor(x.dtype, (*x.shape[:axis], length, *x.shape[axis + 1 :]))
 
 

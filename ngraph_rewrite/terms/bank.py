@@ -11,7 +11,7 @@ from collections import defaultdict
 from typing import Any
 
 from ngraph_rewrite.terms.canonical import TermOrder, flattened, identity_of, stored_attributes
-from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.terms.catalogue import MANY, OpDef
 from ngraph_rewrite.terms.info import NO_INFO, Info
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.shared import Shared
@@ -95,7 +95,8 @@ class TermBank:
         """The stored attributes and the type of a term with these arguments; equal types are one object.
 
         Only attributes that are stored as they are given are remembered: 0 and 0.0 are equal, and what they are
-        stored as may not be. It runs for every new term: hence a case for one argument and one for two.
+        stored as may not be; and only for few arguments. It runs for every new term: hence a case for one argument and
+        one for two.
         """
         key: tuple[Any, ...]
         if len(args) == 2:
@@ -103,6 +104,10 @@ class TermBank:
             key = id(left.type), id(right.type), attrs
         elif len(args) == 1:
             key = id(args[0].type), attrs
+        elif len(args) > MANY:
+            types = tuple([a.type for a in args])
+            stored, type_, _ = definition.inferred(types, attrs)
+            return stored, self._interned.setdefault(type_, type_), types
         else:
             key = tuple([id(a.type) for a in args]), attrs
         near = self.near[definition]

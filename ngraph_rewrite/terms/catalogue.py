@@ -39,6 +39,8 @@ else:
 
 # The families that ship, from what is executed to what users write.
 STANDARD = ("semi", "simple", "numpy", "axes")
+# With more arguments than so many, what a type rule said is not remembered.
+MANY = 64
 # A type rule takes the types of the arguments, and the attributes by keyword.
 TypeRule = Callable[..., TensorType]
 # A meaning takes the term (for its attributes and types) and the arguments' arrays.
@@ -122,16 +124,18 @@ class OpDef:
     def infer(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> tuple[tuple[Any, ...], TensorType]:
         """The stored attributes and the type of a term with arguments of these types.
 
-        Remembered for terms with arguments, as graphs ask the same again and again.
+        Remembered for terms with arguments, as graphs ask the same again and again; not for those with very many: what
+        grows by one argument at a time would be in memory with all that it was.
         """
         return self.inferred(types, attrs)[:2]
 
     def inferred(self, types: tuple[TensorType, ...], attrs: tuple[Any, ...]) -> Inferred:
         """As `infer`, and whether equal attributes are the stored ones."""
-        if types and is_simple(attrs):
-            return _inferred(self, types, attrs, None)
-        if types and keyed(attrs):
-            return _inferred(self, types, attrs, truths(attrs))
+        if 0 < len(types) <= MANY:
+            if is_simple(attrs):
+                return _inferred(self, types, attrs, None)
+            if keyed(attrs):
+                return _inferred(self, types, attrs, truths(attrs))
         stored, type_ = self._infer(types, attrs)
         return stored, type_, keyed(stored)
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError, OutOfRangeError
+from ngraph_rewrite.ops import semi_movement
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.catalogue import MANY, lookup
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -134,3 +135,23 @@ def test_a_renewed_term_is_the_one_that_would_be_made(a: Op) -> None:
     bank = TermBank()
     for term in topological([adopted(bank, a)]):
         assert bank.renewed(term, term.args) is term is bank.make(term.definition, term.args, term.attrs)
+
+
+def test_of_very_many_arguments_nothing_is_remembered_and_each_type_is_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A list that grows by one argument at a time was in memory with all that it had been, for good."""
+    looked, without = list[Any](), semi_movement._without
+
+    def counted(shape: Any, axis: int) -> Any:
+        looked.append(shape)
+        return without(shape, axis)
+
+    monkeypatch.setattr(semi_movement, "_without", counted)
+    bank, concat = TermBank(), lookup("semi.concat")
+    x, y = (adopted(bank, ng.placeholder(ng.anonymous([length, 2]))) for length in (1, 3))
+    found = bank.make(concat, (x, y) * MANY, (0,))
+    assert found.shape == (4 * MANY, 2)
+    assert len(looked) == 4  # two of each type
+    assert found is bank.make(concat, (x, y) * MANY, (0,))
+    assert not bank.near[concat]
