@@ -8,10 +8,10 @@ from itertools import count
 from typing import NamedTuple
 
 from ngraph_rewrite.frontend.steps import parameter, with_axes
+from ngraph_rewrite.terms.below import topological_where
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, build
 from ngraph_rewrite.terms.substitution import substituted
-from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 
 
@@ -37,12 +37,13 @@ def drawn_before(results: Sequence[Op], mark: object, times: Axis | None) -> Dra
         times: The axis of its times, with a name if slices have names; None for what is done but once, whose draws
             have no names.
     """
-    found = [t for t in topological(results) if mark in t.info.scope and _is_movable(t)]
+    order = topological_where(results, lambda found: found.draws)
+    found = [t for t in order if mark in t.info.scope and _is_movable(t)]
     inner = [_inside(draw, times) for draw in found]
     parameters = [parameter(f"draw{i}", axes, t) for i, (axes, t) in enumerate(zip(inner, found, strict=True))]
     shown = {draw: with_axes(p, draw.axes) for draw, p in zip(found, parameters, strict=True)}
     draws = [_at_all(draw, times, axes) for draw, axes in zip(found, inner, strict=True)]
-    return Drawn(substituted(results, shown) if found else list(results), draws, parameters)
+    return Drawn(substituted(results, shown, order=order) if found else list(results), draws, parameters)
 
 
 def _is_movable(term: Op) -> bool:

@@ -13,6 +13,7 @@ from ngraph_rewrite.errors import ArgumentError, DTypeError, SequencingError, Un
 from ngraph_rewrite.frontend.building import Operand, checked, terms_of
 from ngraph_rewrite.frontend.storage import as_op, constant
 from ngraph_rewrite.ops.fitting import castable
+from ngraph_rewrite.terms.below import EFFECTS, topological_where
 from ngraph_rewrite.terms.binders import is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.construction import construction
@@ -25,7 +26,6 @@ from ngraph_rewrite.types.axes import Axes, AxesLike
 from ngraph_rewrite.types.dtypes import as_dtype, can_cast
 
 Results = Op | tuple[Op, ...]
-_EFFECTS = ("core.assign", "core.sequential", "core.doall", "core.after", "core.present")
 
 
 def parameter(axes: AxesLike = None, dtype: Any = None, name: str | None = None) -> Op:
@@ -195,14 +195,15 @@ def _traced(body: Callable[..., Any], parameters: Sequence[Op]) -> Any:
 def _made(parameters: tuple[Op, ...], results: Any, name: str) -> Function:
     """With parameters of its own: the terms it was made of can serve another function."""
     terms = [as_op(r) for r in ([results] if isinstance(results, Op) else _several(results, name))]
-    order = topological(terms)
-    for term in order:
-        if term.definition.name in _EFFECTS:
+    for term in topological_where(terms, lambda found: found.effects):
+        if term.definition.name in EFFECTS:
             raise SequencingError(
                 f"function: the results of {name} contain {describe(term, 1)}, and a function has no effects",
                 where=user_line(),
                 do="assign what a call returns",
             )
+    uids = {p.attribute("uid") for p in parameters}
+    order = topological_where(terms, lambda found: not found.free.isdisjoint(uids))
     own = [build(p.definition, (), name=p.name, **{**p.attributes, "uid": Uid()}) for p in parameters]
     found = substituted(terms, dict(zip(parameters, own, strict=True)), order=order)
     return Function(name, tuple(own), found[0] if isinstance(results, Op) else tuple(found))

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from ngraph_rewrite.errors import SequencingError
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.frontend.structures import Structure, flat_as
-from ngraph_rewrite.terms.binders import free_parameters
+from ngraph_rewrite.terms.below import Below, below, topological_where
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op, build
-from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes
 
@@ -87,11 +86,9 @@ def check_pure(call: str, results: Sequence[Op], mark: object) -> None:
         SequencingError: for an assignment, or a random draw.
     """
     what, assign, draw = _INSTEAD[call]
-    order = topological(results)
-    free = free_parameters(order)
-    for term in order:
-        inside = mark in term.info.scope or term in free
-        if inside and term.definition.name == "core.assign":
+    for term in topological_where(results, _acts):
+        assigns = term.definition.name == "core.assign"
+        if assigns and (mark in term.info.scope or below(term).free):
             raise SequencingError(
                 f"{call}: {what} assigns: {describe(term, 2)}",
                 where=term.info.place,
@@ -103,3 +100,8 @@ def check_pure(call: str, results: Sequence[Op], mark: object) -> None:
                 where=term.info.place,
                 do=draw,
             )
+
+
+def _acts(found: Below) -> bool:
+    """Whether something may happen only once."""
+    return found.effects or found.draws
