@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from types import MappingProxyType
 
 from ngraph_rewrite.errors import SequencingError
+from ngraph_rewrite.lowering.reads import START, Reads, State
 from ngraph_rewrite.lowering.spans import united
 from ngraph_rewrite.lowering.waiting import Waiting, finished
 from ngraph_rewrite.lowering.write_orders import Listing, Opposed, WriteOrders, aside, contradiction, items
@@ -25,9 +27,10 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 
-# The last write of each variable that was written; immutable, shared between places.
-State = Mapping[Op, Op]
-Evaluation = Waiting[tuple[Op, State]]
+# What was written in a place: of each variable the last write, if it is later than the one that the place sees.
+Wrote = Mapping[Op, Op]
+Evaluation = Waiting[tuple[Op, Wrote]]
+_NOTHING: Wrote = MappingProxyType({})
 _ORDERED = ("core.sequential", "core.doall", "core.assign", "core.after")
 _NAMED = frozenset((*_ORDERED, "core.present"))
 
@@ -62,11 +65,12 @@ def sequence(roots: Iterable[Op]) -> Sequenced:
     if not special:
         return Sequenced(roots, [], {}, {}, order)
     effectful = _above(order, {t for t in order if t.definition.name in _ORDERED})
+    written = [t.args[0] for t in order if t.definition.name == "core.assign"]
     within, ahead = _within(order, roots), dict[Op, int]()
     tried = set[Op]()
     while True:
         try:
-            return _Sequencing(special, effectful, ahead).sequenced(roots, within)
+            return _Sequencing(special, effectful, ahead, Reads(written)).sequenced(roots, within)
         except Opposed as found:
             if found.sequence in tried:
                 raise contradiction(found, order) from None
@@ -117,86 +121,87 @@ class _Sequencing:
     special: set[Op]
     effectful: set[Op]
     ahead: Mapping[Op, int]
-    placed: dict[Op, tuple[Op, State]] = field(default_factory=dict)
+    reads: Reads
+    placed: dict[Op, tuple[Op, Wrote]] = field(default_factory=dict)
     done: dict[Op, Op] = field(default_factory=dict)
     terms: dict[Op, Op] = field(default_factory=dict)
     last: dict[Op, Op] = field(default_factory=dict)
     number: dict[Op, int] = field(default_factory=dict)
-    memo: dict[tuple[Op, tuple[tuple[Op, Op], ...]], tuple[Op, State]] = field(default_factory=dict)
+    memo: dict[tuple[Op, tuple[tuple[Op, Op], ...]], tuple[Op, Wrote]] = field(default_factory=dict)
     orders: WriteOrders = field(default_factory=WriteOrders)
 
     def sequenced(self, roots: list[Op], within: set[Op]) -> Sequenced:
         """The roots in order; those that stand inside others are met last."""
-        final: State = {}
+        final = dict[Op, Op]()
         for root in sorted(self.effects_first(roots), key=within.__contains__):
             if root.definition.name != "core.variable":
-                _, state = self.run(root, {})
-                final = self.later(final, state)
+                self.add(self.run(root), final)
         values = [self.read(r, final) if r.definition.name == "core.variable" else self.done[r] for r in roots]
         terms = {handle: term for handle, term in self.terms.items() if handle is not term}
-        return Sequenced(values, list(self.number), terms, dict(final))
+        return Sequenced(values, list(self.number), terms, final)
 
     def effects_first(self, terms: Sequence[Op]) -> list[Op]:
         """Terms with effects before those without, so that a listed handle is placed before it is read."""
         return sorted(terms, key=lambda t: (t not in self.effectful, self.ahead.get(t, 0)))  # the sort is stable
 
-    def run(self, root: Op, state: State) -> tuple[Op, State]:
-        """Evaluate, with a stack of its own, so that depth is no limit."""
-        value, state = finished(self.evaluate(root, state))
-        self.done[root] = value
-        return value, state
+    def run(self, root: Op) -> Wrote:
+        """Evaluate, with a stack of its own, so that depth is no limit; what was written."""
+        self.done[root], wrote = finished(self.evaluate(root, START))
+        return wrote
 
     def evaluate(self, term: Op, state: State) -> Evaluation:
         if term in self.placed:
             value, wrote = self.placed[term]
-            return value, self.later(state, wrote)
-        if not state and term not in self.special:
-            return term, state
+            return value, self.newer(state.writes, wrote)
+        if term not in self.special:
+            state = self.reads.seen(term, state)
+            if not state.bits:
+                return term, _NOTHING
         name = term.definition.name
         if name == "core.variable":
-            return self.read(term, state), state
+            return self.read(term, state.writes), _NOTHING
         if name == "core.present":
-            return self.read(term.args[0], self.last), state
+            return self.read(term.args[0], self.last), _NOTHING
         if name in _ORDERED:
-            value, after = yield from self.effect(name, term, state)
-            self.place(term, value, state, after)
-            return value, after
-        key = (term, tuple(state.items()))
-        if key in self.memo:
-            value, wrote = self.memo[key]
-            return value, self.later(state, wrote)
-        args, after = yield from self.arguments(term, state)
-        value = term if args == term.args else Op(term.definition, args, term.attrs, term.type, term.info)
-        self.memo[key] = value, _changed(state, after)
-        self.terms.setdefault(term, value)
-        return value, after
+            value, wrote = yield from self.effect(name, term, state)
+            self.place(term, value, wrote)
+            return value, wrote
+        key = (term, tuple(state.writes.items()))
+        if key not in self.memo:
+            args, wrote = yield from self.arguments(term, state)
+            value = term if args == term.args else Op(term.definition, args, term.attrs, term.type, term.info)
+            self.memo[key] = value, wrote
+            self.terms.setdefault(term, value)
+        value, wrote = self.memo[key]
+        return value, self.newer(state.writes, wrote)
 
-    def arguments(self, term: Op, state: State) -> Waiting[tuple[tuple[Op, ...], State]]:
+    def arguments(self, term: Op, state: State) -> Waiting[tuple[tuple[Op, ...], Wrote]]:
         """All arguments see the same state; what they write is seen afterwards."""
-        values, changed = {}, state
+        values, changed = {}, dict[Op, Op]()
         for arg in self.effects_first(term.args):
-            values[arg], after = yield self.evaluate(arg, state)
-            changed = self.later(changed, _changed(state, after))
+            values[arg], wrote = yield self.evaluate(arg, state)
+            self.add(wrote, changed)
         return tuple([values[arg] for arg in term.args]), changed
 
     def effect(self, name: str, term: Op, state: State) -> Evaluation:
         if name == "core.assign":
             return (yield from self.write(term, state))
         if name == "core.doall":
-            args, state = yield from self.arguments(term, state)
+            args, wrote = yield from self.arguments(term, state)
             self.orders.lists(term, united(map(self.orders.listed, term.args)))
-            return Op(term.definition, args, term.attrs, term.type, term.info), state
+            return Op(term.definition, args, term.attrs, term.type, term.info), wrote
         if (first := aside(term)) is not None:
             return (yield from self.derived(term, first, state))
-        value, listing = term, Listing(term, self.orders)
+        value, every, listing = term, dict[Op, Op](), Listing(term, self.orders)
         for item in items(term):
-            value, after = yield self.evaluate(item, state)
+            value, wrote = yield self.evaluate(item, state)
             listing.add(item)
             if name == "core.sequential" and item not in self.placed and item.definition.name != "core.variable":
-                self.place(item, value, state, after)
-            state = after
+                self.place(item, value, wrote)
+            state = self.reads.after(state, wrote)
+            every.update(wrote)
         listing.close()
-        return value, state
+        return value, every
 
     def derived(self, term: Op, first: int, state: State) -> Evaluation:
         """What a derivative is made of: the last item reads what the others wrote, whatever was written since.
@@ -205,29 +210,31 @@ class _Sequencing:
             first: How many items are read in `state`, and their writes by no other item.
         """
         value, listing = term, Listing(term, self.orders)
-        inside = after = state
+        inside, every = state, dict[Op, Op]()
         for number, item in enumerate(items(term)):
-            before = state if number < first else inside
-            value, changed = yield self.evaluate(item, before)
+            value, changed = yield self.evaluate(item, state if number < first else inside)
             listing.add(item)
             if item not in self.placed and item.definition.name != "core.variable":
-                self.place(item, value, before, changed)
-            wrote = self.placed[item][1] if item in self.placed else {}
-            after = self.later(after, wrote)
-            inside = {**inside, **wrote} if number >= first else inside
+                self.place(item, value, changed)
+            wrote = self.placed[item][1] if item in self.placed else _NOTHING
+            self.add(wrote, every)
+            inside = self.reads.after(inside, wrote) if number >= first else inside
         listing.close()
-        return value, after
+        return value, self.newer(state.writes, every)
 
-    def place(self, term: Op, value: Op, before: State, after: State) -> None:
+    def place(self, term: Op, value: Op, wrote: Wrote) -> None:
         """Note where a handle has run: its value, and what it wrote."""
-        self.placed[term] = value, _changed(before, after)
+        self.placed[term] = value, wrote
         self.terms[term] = value
 
-    def later(self, state: State, wrote: State) -> State:
-        """The state once `wrote` has happened too; of two writes of a variable the later one counts."""
+    def newer(self, writes: Wrote, wrote: Wrote) -> Wrote:
+        """Those of what was written that are later than other writes."""
         number = self.number
-        new = {v: w for v, w in wrote.items() if v not in state or number[state[v]] < number[w]}
-        return {**state, **new} if new else state
+        return {v: w for v, w in wrote.items() if v not in writes or number[writes[v]] < number[w]} if wrote else wrote
+
+    def add(self, wrote: Wrote, every: dict[Op, Op]) -> None:
+        """Add what was written to all that was; of two writes of a variable the later one counts."""
+        every.update(self.newer(every, wrote))
 
     def write(self, term: Op, state: State) -> Evaluation:
         target, value = term.args
@@ -237,15 +244,15 @@ class _Sequencing:
                 where=term.info.place,
                 do="assign to a variable, a persistent tensor or a temporary",
             )
-        value, state = yield self.evaluate(value, state)
+        value, wrote = yield self.evaluate(value, state)
         written = Op(term.definition, (target, value), term.attrs, term.type, term.info)
         self.number[written] = len(self.number)
         self.orders.add(term)
         self.last[target] = written
-        return _after(target, written), {**state, target: written}
+        return _after(target, written), {**wrote, target: written}
 
-    def read(self, variable: Op, state: State) -> Op:
-        written = state.get(variable)
+    def read(self, variable: Op, writes: Wrote) -> Op:
+        written = writes.get(variable)
         if written is not None:
             return _after(variable, written)
         if variable.attribute("scratch"):
@@ -255,11 +262,6 @@ class _Sequencing:
                 do="put the assignment before the read in ng.sequential",
             )
         return variable
-
-
-def _changed(before: State, after: State) -> State:
-    """What was written between two states."""
-    return {} if before is after else {v: w for v, w in after.items() if before.get(v) is not w}
 
 
 def _after(variable: Op, written: Op) -> Op:
