@@ -194,3 +194,19 @@ def test_kernels_compute_what_numpy_computes(dtypes: tuple[str, str]) -> None:
         # both libraries may be off by 2 ulp; half precision is rounded on the way, and logaddexp has four steps
         eps = 0 if exact else 8 * float(np.finfo(other.dtype).eps)
         np.testing.assert_allclose(one, other, rtol=eps, atol=eps, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_by_few_products_are_those_of_numpy(dtype: str) -> None:
+    """Also at zeros of both signs, below zero, at infinities and where a square would overflow or underflow."""
+    given = np.array([*EDGES, 1e-30, -1e-30, 1e30, 2e-45], dtype)
+    exponents = [2, 3, 4, 5, 6, -1, -2, -3, 0.5, -0.5, 1.5, -1.5]
+    x = ng.placeholder(given.shape, dtype)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation([x**e for e in exponents], x)
+        found = computation(given)
+        assert "power(" not in computation.source()
+    with np.errstate(all="ignore"):
+        for exponent, one in zip(exponents, found, strict=True):
+            wanted = np.power(given, np.full_like(given, exponent))  # of one number NumPy takes a root
+            np.testing.assert_allclose(one, wanted, rtol=8 * float(np.finfo(dtype).eps), err_msg=f"{exponent}")
