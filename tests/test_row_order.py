@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.plan.collapsing import RowProgram
-from ngraph_rewrite.plan.row_order import along_memory
+from ngraph_rewrite.plan.cpu import CPU
+from ngraph_rewrite.plan.row_order import along_memory, longest_first
+from ngraph_rewrite.plan.splitting import split
 from ngraph_rewrite.plan.views import Layout
 
 SHAPE, AXES = (2, 3, 8, 5), (3,)  # windows of 5 over an axis of 7, channels last
@@ -101,3 +103,32 @@ def test_long_windows_over_an_axis_before_the_last_are_one_kernel() -> None:
         computation = transformer.computation(semi.pooling(x, "sum", [1], [5]), x)
         computation(np.ones((4, 500, 32), np.float32))
         assert computation.stats()["launches"] == 1
+
+
+def distances(shape: tuple[int, ...] = (10, 5000, 64)) -> RowProgram:
+    """As of some points to many others: squares of differences along the last loop."""
+    points, length = shape[1], shape[2]
+    loads = (
+        ("float32", Layout(0, shape, (length, 0, 1))),
+        ("float32", Layout(0, shape, (0, length, 1))),
+    )
+    steps = (("subtract", "float32", (-1, -2), None), ("square", "float32", (0,), None), ("sum", "float32", (1,), None))
+    return RowProgram(shape, loads, steps, ((2, "float32", Layout(0, shape, (points, 1, 0))),), (2,))
+
+
+def test_a_long_loop_is_shared_out() -> None:
+    found = longest_first(distances())
+    assert (found.shape, found.axes) == ((5000, 10, 64), (2,))
+    assert found.loads[1][1].strides == (64, 0, 1)
+
+
+@pytest.mark.parametrize("shape", [(16, 5000, 64), (10, 9, 640), (2, 40, 64)], ids=["enough", "none is longer", "few"])
+def test_else_the_first_loop_is_shared_out(shape: tuple[int, ...]) -> None:
+    given = distances(shape)
+    assert longest_first(given) is given
+
+
+def test_rows_that_are_short_have_no_parts() -> None:
+    """Two elements of 64 in each would be launches, and memory, for nothing."""
+    assert split(distances(), CPU) is None
+    assert split(distances((2, 2, 40_000)), CPU) is not None

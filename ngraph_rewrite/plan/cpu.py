@@ -30,7 +30,10 @@ from ngraph_rewrite.terms.op import Op
 _UNCACHED = 1 << 25  # bytes that are read from memory rather than from a cache
 _AHEAD = 4  # indices of narrower rows that are taken in at once
 _PARTS = 32  # of a reduction in two steps, at most, and
-_LONG = 64  # so many indices in each at least, where rows lie side by side
+_LONG = (
+    64  # so many indices in each at least, where rows lie side by side; so many elements where they lie along memory
+)
+_STRETCH = 1 << 10
 _BLOCK = 1024  # rows side by side that are enough for a chunk
 # Rows that are enough to share out; below that, elements that one thread can be left with.
 _ENOUGH, _FEW = 16, 1 << 15
@@ -133,7 +136,8 @@ def _parts(program: RowProgram, axis: int) -> Parts:
     moved = [k for k, n in enumerate(program.shape) if n > 1]
     if moved[-1] in program.axes:  # rows along memory
         enough = share.chunks >= min(wanted, _PARTS // 2)
-        return Parts(1 if enough else min(wanted, max(1, program.shape[axis] // 2)))
+        most = min(program.shape[axis] // 2, prod(program.shape[k] for k in program.axes) // _STRETCH)
+        return Parts(1 if enough else min(wanted, max(1, most)))
     if kept[-1] // _BLOCK >= min(wanted, _PARTS // 4):
         return Parts(1)
     lanes = 1
@@ -175,4 +179,5 @@ CPU = Renderer(
     sums=True,
     bands=True,
     strips=sizes_for_caches,
+    outermost=True,
 )

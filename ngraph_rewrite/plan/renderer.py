@@ -80,6 +80,7 @@ class Renderer:
         echoes: Whether results that are views of arguments are left to whoever runs the plan.
         bands: Whether samples go through a loop in bands, each of which is one thread's.
         strips: Of what sizes products are computed a strip at a time; None if they are not.
+        outermost: Whether threads share out the outermost loop alone.
         concurrent: Whether launches may run at once: a plan says then what memory each of them touches.
         speed: That of the machine, which decides what is computed again rather than kept in memory.
     """
@@ -101,5 +102,6 @@ class Renderer:
     echoes: bool = True
     bands: bool = False
     strips: Callable[[], Sizes] | None = None
+    outermost: bool = False
     concurrent: bool = False
     speed: Speed = CORE

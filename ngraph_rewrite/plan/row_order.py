@@ -18,6 +18,8 @@ from ngraph_rewrite.plan.views import Layout
 _FEWEST = 8
 # Elements of a row that are no loop worth having innermost, unless each is widened before it is compared or added.
 _SHORT, _HALVES = 64, ("float16", "bfloat16")
+# Rows that are enough to share out, and elements of all of them that may be worth it.
+_ENOUGH, _LEAST = 16, 1 << 14
 
 
 def along_memory(program: RowProgram) -> RowProgram:
@@ -32,6 +34,32 @@ def along_memory(program: RowProgram) -> RowProgram:
         return program
     first = [k for k in range(len(program.shape)) if k not in program.axes and k not in lasting]
     return _reordered(program, [*first, *program.axes, *lasting])
+
+
+def longest_first(program: RowProgram) -> RowProgram:
+    """The program with the longest loop that it keeps first, if what is first has too few indices to share out.
+
+    That is done where rows lie along memory, and loops that are one stretch of it stay together.
+    """
+    loops = [k for k, n in enumerate(program.shape) if n > 1]
+    kept = [k for k in loops if k not in program.axes]
+    if len(kept) < 2 or program.totals or loops[-1] not in program.axes or prod(program.shape) < _LEAST:
+        return program
+    longest = max(kept, key=lambda k: program.shape[k])
+    if prod(program.shape[k] for k in _leading(program, kept)) >= min(_ENOUGH, program.shape[longest]):
+        return program
+    return _reordered(program, [longest, *(k for k in range(len(program.shape)) if k != longest)])
+
+
+def _leading(program: RowProgram, kept: list[int]) -> list[int]:
+    """The first of the loops that are kept, with those after it that are one stretch with it for all operands."""
+    shape, found = program.shape, kept[:1]
+    every = [at.strides for _, at in program.loads] + [at.strides for _, _, at in program.stores]
+    for k in kept[1:]:
+        if not all(s[found[-1]] == s[k] * shape[k] for s in every):
+            break
+        found.append(k)
+    return found
 
 
 def _side_by_side(program: RowProgram) -> list[int]:

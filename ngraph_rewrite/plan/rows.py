@@ -22,7 +22,7 @@ from ngraph_rewrite.plan.products import Matrix, Product
 from ngraph_rewrite.plan.reciprocals import has_fair_reciprocal, multiplied
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.row_facts import thin
-from ngraph_rewrite.plan.row_order import along_memory
+from ngraph_rewrite.plan.row_order import along_memory, longest_first
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.splitting import Split, split
 from ngraph_rewrite.plan.views import Layout, row_major
@@ -289,6 +289,7 @@ def _steps(body: RowBody, steps: Iterable[ScalarStep], loads: Sequence[Value]) -
 
 
 def _kernels(rows: RowGroup, program: RowProgram, renderer: Renderer) -> Kernels:
+    program = longest_first(program) if renderer.outermost else program
     if rows.totals:
         whole = collapsed_rows(program, renderer)
         ends = collapsed_rows(_totalling(rows, whole.share.chunks, whole.workspaces[-1] // 8), renderer)
