@@ -110,7 +110,13 @@ class MapNest(_Nest):
     place: at run time their addresses and strides must be equal. Operands with different numbers must not overlap if
     one of them is written. If `streamed`, results go past the caches, as far as they lie side by side; none may then
     take the place of a load.
+
+    Attributes:
+        few: The length of the last loop if it is written out: that is short, and every stride given at run time along
+            the loop before it is as long; else 0.
     """
+
+    few: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
         self._check()

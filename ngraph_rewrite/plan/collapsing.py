@@ -28,6 +28,8 @@ from ngraph_rewrite.plan.views import Layout
 
 # Bytes of a result that goes past the caches, at least; and of all operands, which caches do not hold then.
 _STREAMED, _UNHELD = 1 << 24, 5 << 23
+# Indices of a last loop that is written out, at most, and of the loop before it, at least: a vector.
+_FEW, _MANY = 7, 8
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
 
@@ -141,7 +143,8 @@ def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     number, done = _numbered(program, space)
     store = space.operand(program.dtype, program.store)
     streamed = not any(program.in_place) and bool(steps) and is_streamed(space.sizes, loads, [store])
-    nest = MapNest(len(space.sizes), loads, done, ((number(program.value), store),), buffers, streamed=streamed)
+    stores, few = ((number(program.value), store),), 0 if streamed else space.few()
+    nest = MapNest(len(space.sizes), loads, done, stores, buffers, streamed=streamed, few=few)
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     share = space.share(nest, renderer)
     return Collapsed(source, space.sizes, space.loads(), space.told(program.store), share, numbers)
@@ -156,7 +159,7 @@ def collapsed_joint(program: JointProgram, renderer: Renderer) -> CollapsedJoint
     space = _Space(program, layouts, [False] * len(program.shape))
     number, done = _numbered(program, space)
     stores = tuple((number(value), space.operand(dtype, layout)) for value, dtype, layout in program.stores)
-    nest = MapNest(len(space.sizes), space.operands(), done, stores, program.buffers)
+    nest = MapNest(len(space.sizes), space.operands(), done, stores, program.buffers, few=space.few())
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     told, share = tuple(map(space.told, layouts)), space.share(nest, renderer)
     return CollapsedJoint(source, space.sizes, space.loads(), told, share, numbers)
@@ -226,6 +229,7 @@ class _Space:
         self.program = program
         positions = [attribute.layout for _, _, _, attribute in program.steps if isinstance(attribute, Position)]
         layouts = [layout for _, layout in program.loads] + positions + [*stores]
+        self.operand_layouts = layouts
         self.groups = _stretches(program.shape, [x.strides for x in layouts], reduced)
         self.sizes = tuple(prod(program.shape[d] for d in g) for g in self.groups)
         self.reduced = [reduced[g[0]] for g in self.groups]
@@ -233,6 +237,13 @@ class _Space:
     def strides(self, layout: Layout) -> tuple[int, ...]:
         """The strides of a layout for the collapsed loops: those of the last dimension of each stretch."""
         return tuple(layout.strides[g[-1]] for g in self.groups)
+
+    def few(self) -> int:
+        """The length of the last loop, if it is short and neighbours along a long one before it lie side by side."""
+        few = self.sizes[-1] if len(self.sizes) > 1 else 0
+        if not 1 < few <= _FEW or self.sizes[-2] < _MANY:
+            return 0
+        return few if all(self.strides(x)[-2] in (0, 1, few) for x in self.operand_layouts) else 0
 
     def told(self, layout: Layout) -> Told:
         return Told(layout.offset, tuple([s for s in self.strides(layout) if s not in (0, 1)]))

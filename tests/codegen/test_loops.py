@@ -56,6 +56,22 @@ def test_tiles_end_where_loops_do(run: Runner, shape: tuple[int, ...], dtype: st
     assert (found[shape[0]] == 7).all()
 
 
+@pytest.mark.parametrize(("shape", "few"), [((9, 3), 3), ((2, 17, 2), 2), ((3, 1, 7), 7)], ids=str)
+@pytest.mark.parametrize("chunks", [1, 2])
+def test_a_short_last_loop_is_written_out(run: Runner, shape: tuple[int, ...], few: int, chunks: int) -> None:
+    """It has the distance of neighbours along the loop before in its text, whatever it is told."""
+    whole = np.random.default_rng(2).normal(size=shape).astype(np.float32)
+    each = np.ascontiguousarray(whole[..., 0])
+    once = Operand("float32", (*contiguous("float32", len(shape) - 1).strides, "0"))
+    steps, full = (Step("multiply", "float32", (0, 1)),), contiguous("float32", len(shape))
+    nest = MapNest(len(shape), (full, once), steps, ((2, full),), (0, 1, 2), few=few)
+    result = np.zeros_like(whole)
+    source = render_map(nest)
+    assert f"range({few})" in source.text
+    run(source, nest_arguments(shape, [whole, each], [result]), chunks)
+    np.testing.assert_array_equal(result, whole * each[..., None])
+
+
 def test_several_operands_that_lie_across_have_lower_tiles() -> None:
     """Their blocks share the first cache."""
     across = Operand("float32", ("1", "s"))
