@@ -262,6 +262,21 @@ def test_a_band_has_something_to_compute_in_each_step(
     assert f"{BANDS}{count} bands" in told if count else BANDS not in told
 
 
+def test_a_band_has_something_to_compute_in_each_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of four parts of a step of Runge and Kutta, with columns put side by side, each is some kernels."""
+    monkeypatch.setattr(bands, "_LEAST", 512)
+    loop, parts = Loop(1000), ng.Axis("H", 2)
+    start = loop.leaf(loop.samples, parts)
+
+    def step(h: Op, _: None) -> tuple[Op, None]:
+        for _part in range(4):
+            h = ng.stack([h[:, 1], -h[:, 0]], parts, pos=1) * 0.5 + h
+        return h, None
+
+    last, _ = ng.scan(step, start, axis=REC)
+    assert f"{BANDS}13 bands" in loop.check([last])
+
+
 def test_a_loop_in_a_loop() -> None:
     """The inner one goes in bands in each step of the outer one."""
     loop = Loop(32)

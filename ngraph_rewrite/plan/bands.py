@@ -26,8 +26,9 @@ from ngraph_rewrite.terms.walking import topological
 # Rows of a band, at least: tiles of products have 14, and a line of memory belongs to one band. What computes so many
 # numbers for each row has products for each.
 _ROWS, _MOST, _MUCH = 16, 64, 1 << 16
-# So many numbers a band computes in a step, at least: each kernel of each band is called in every step.
-_LEAST = 1 << 9
+# So many numbers a band computes in a step for each kernel, at least, as each is called in every step; about how many
+# terms a kernel computes.
+_LEAST, _TERMS = 1 << 9, 4
 # Bytes of what is the same for all: each thread reads it in each step, so it has to stay in its own cache.
 _SHARED = 1 << 19
 # So many times more is computed for samples than all bands repeat for themselves.
@@ -62,7 +63,7 @@ def banded(body: LoopBody, results: Sequence[tuple[int, Op]]) -> Banded | None:
     except Mixed:
         return None
     rows = 1 if rows_of.computed >= _MUCH * length else _ROWS
-    count = min(length // rows, rows_of.computed // _LEAST, _MOST)
+    count = min(length // rows, rows_of.computed // (_LEAST * rows_of.kernels), _MOST)
     if count < 2 or rows_of.bytes > _SHARED or _REPEATED * (count - 1) * rows_of.repeated > rows_of.computed:
         return None
     ends = [*(length // rows * i // count * rows for i in range(count)), length]
@@ -136,9 +137,18 @@ class _Rows:
         """How many numbers are computed for all samples."""
         return _numbers(term for term, _ in self.steps)
 
+    @property
+    def kernels(self) -> int:
+        """About how many kernels compute these."""
+        return max(1, len({term for term, _ in self.steps if _is_computed(term)}) // _TERMS)
+
 
 def _numbers(terms: Iterable[Op]) -> int:
-    return sum(prod(known(term)) for term in terms if not term.definition.traits & {"view", "source"})
+    return sum(prod(known(term)) for term in terms if _is_computed(term))
+
+
+def _is_computed(term: Op) -> bool:
+    return not term.definition.traits & {"view", "source"}
 
 
 class _Cut:
