@@ -14,7 +14,7 @@ from ngraph_rewrite.codegen.nest import (
     numbers,
     operand_names,
     store_line,
-    value_line,
+    value_in_place,
 )
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
 from ngraph_rewrite.codegen.template import kernel_template
@@ -112,7 +112,7 @@ def _places(others: Sequence[tuple[str, Operand]]) -> str:
 def _loops(nest: MapNest, each: Sequence[str]) -> str:
     """The loops over rows and columns; what a row determines is computed once for it."""
     values = needed(nest, (value for value, _ in nest.stores))
-    at = [[value_line(nest, v) for v in values if max(nest.dims[v], default=-1) + 1 == level] for level in range(3)]
+    at = [[value_in_place(nest, v) for v in values if max(nest.dims[v], default=-1) + 1 == level] for level in range(3)]
     stores = [store_line(nest, position, nest.dtypes) for position in range(len(nest.stores))]
     inner = ["for i1 in range(n1):", indented("\n".join([*at[2], *stores]), 4)]
     return "\n".join([*at[0], "for i0 in range(n0):", indented("\n".join([*each, *at[1], *inner]), 4)])

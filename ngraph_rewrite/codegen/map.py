@@ -24,7 +24,7 @@ from ngraph_rewrite.codegen.nest import (
     signature,
     store_line,
     stored_name,
-    value_line,
+    value_in_place,
 )
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
 from ngraph_rewrite.codegen.streaming import Streams
@@ -114,7 +114,7 @@ def _start(nest: MapNest) -> str:
 def _level(nest: MapNest, level: int, streams: Streams) -> str:
     """The lines inside the first ``level`` loops."""
     values = needed(nest, (value for value, _ in nest.stores))
-    lines = [value_line(nest, value) for value in values if max(nest.dims[value], default=-1) + 1 == level]
+    lines = [value_in_place(nest, value) for value in values if max(nest.dims[value], default=-1) + 1 == level]
     if level == nest.rank:
         first = max(nest.buffers, default=-1) + 1
         lines += [
@@ -156,7 +156,7 @@ def _in_tiles(nest: MapNest, tiled: Tiles) -> str:
     known = [max((order.index(d) + 1 for d in nest.dims[v]), default=0) for v in values]
     at = [
         [
-            _from_block(nest, v, tiled) if v in blocks else value_line(nest, v)
+            _from_block(nest, v, tiled) if v in blocks else value_in_place(nest, v)
             for v, k in zip(values, known, strict=True)
             if k == n
         ]

@@ -20,6 +20,7 @@ FUNCTIONS = frozenset(
     "exp exp2 expm1 tanh sigmoid erf erfinv lgamma digamma trigamma log log2 log10 log1p sin cos tan sinh cosh power "
     "asin acos atan atan2 asinh acosh atanh gamma_draw poisson_draw binomial_draw".split()
 )
+_CHOICES = ("maximum", "minimum", "select")  # give one of their operands
 _STRIDE = re.compile(r"_s\d+$")
 
 
@@ -239,6 +240,17 @@ def value_line(nest: _Nest, number: int) -> str:
         load = nest.loads[number]
         return f"v{number} = load_{load.dtype}(x{number}, {place(f'x{number}', load)}, {nest.buffers[number]})"
     return step_line(number, nest.steps[number - len(nest.loads)], nest.dtypes)
+
+
+def value_in_place(nest: _Nest, number: int) -> str:
+    """The same of a nest whose stores are in place, on a processor: what is stored may be what was there already."""
+    line, after = value_line(nest, number), len(nest.loads)
+    stored = nest.buffers[after:]
+    chosen = any(step.op in _CHOICES and number in step.operands for step in nest.steps)
+    if number >= after or not chosen or nest.buffers[number] not in stored:
+        return line
+    name, _, loaded = line.partition(" = ")
+    return f"{name} = overwritten({loaded})"
 
 
 def step_line(number: int, step: Step, dtypes: Sequence[str]) -> str:

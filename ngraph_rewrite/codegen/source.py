@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 _RUNTIME = "ngraph_rewrite.runtime"
 _WORDS = {
     "intrinsics": "argument call_block call_words chunk_start lesser line_start stride sum_block wide_vectors",
-    "scalar_functions": "fmod sqrt fabs floor ceil rint select maximum minimum accumulate_max "
+    "scalar_functions": "fmod sqrt fabs floor ceil rint select maximum minimum overwritten accumulate_max "
     "accumulate_min number_max number_min above below same add_reassociated multiply_reassociated rounding_error "
     "compensated",
     "row_reductions": "row_max_float32 row_min_float32 row_sum_float32 "

@@ -130,6 +130,21 @@ def _extremum(name: str, sign: str) -> Any:
     return named(name, typing)
 
 
+@intrinsic
+def overwritten(context: Any, x: Any) -> Any:
+    """What was loaded from where a result will be stored, as a value of its own.
+
+    LLVM makes a masked store of what is either a result or what is there already; some processors do that lane by lane.
+    """
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        frozen = ir.Instruction(builder.block, args[0].type, "freeze", [args[0]])
+        builder._insert(frozen)
+        return frozen
+
+    return signature(x, x), generate
+
+
 maximum, minimum = _extremum("maximum", ">"), _extremum("minimum", "<")
 
 
