@@ -35,9 +35,9 @@ LAUNCH = 50  # nanoseconds of a launch, whatever it does
 _SIMPLE, _FORMULA, _CALL = 0.02, 0.3, 6.0
 _FORMULAS = (
     "exp expm1 exp2 log log1p log2 log10 tanh sigmoid erf erfinv sin cos tan sinh cosh power logaddexp softplus "
-    "lgamma digamma trigamma asin acos atan atan2 asinh acosh atanh"
+    "lgamma digamma trigamma asin acos atan atan2 asinh acosh atanh hypot"
 )
-_CALLS = "hypot floordivide mod remainder"
+_CALLS = "floordivide mod remainder"
 _DRAWS = {"gamma_draw": 100.0, "poisson_draw": 100.0, "binomial_draw": 150.0}
 _TIMES = MappingProxyType(dict.fromkeys(_FORMULAS.split(), _FORMULA) | dict.fromkeys(_CALLS.split(), _CALL) | _DRAWS)
 

@@ -25,7 +25,7 @@ def _real(name: str, arity: int, external: str | None = None) -> Any:
     return real_function(name, arity, generate)
 
 
-hypot, nextafter = _real("hypot", 2), _real("nextafter", 2)
+nextafter = _real("nextafter", 2)
 trunc, copysign = _real("trunc", 1, "llvm.trunc"), _real("copysign", 2, "llvm.copysign")
 
 

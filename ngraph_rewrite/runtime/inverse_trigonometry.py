@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""asin, acos, atan, atan2: polynomials below one half, to which halves of angles and eighths of a turn lead.
+"""asin, acos, atan, atan2: polynomials below one half, to which halves of angles and eighths of a turn lead; and hypot.
 
 The ways are those of fdlibm and of Cephes (Moshier, 1989): what is left of a quarter of a turn is the angle of an
 inverse, and what is left of an eighth that of ``(y - x) / (y + x)``, each found with one division.
@@ -89,6 +89,24 @@ def _atan2(y: Real, x: Real) -> Real:
     return _angle(up * scale, aside * scale, x.bits().is_("<", 0)).signed_as(y)
 
 
+def _hypot(x: Real, y: Real) -> Real:
+    """The length of (x, y), to 1.2 ulp: of float32 in float64, of others far from where squares overflow."""
+    sides = [side.size() for side in (x, y)]
+    infinite = x.builder.or_(*[side.is_("==", float("inf")) for side in sides])
+    return x.of(float("inf")).where(infinite, _length(*sides))
+
+
+def _length(x: Real, y: Real) -> Real:
+    if x.format == SINGLE:
+        wide = [side.double() for side in (x, y)]
+        return wide[0].times_plus(wide[0], wide[1] * wide[1]).root().single()
+    large = x.builder.or_(*[side.is_(">", 2.0**500) for side in (x, y)])
+    small = x.builder.and_(*[side.is_("<", 2.0**-400) for side in (x, y)])
+    scale, back = (x.of(f).where(large, x.of(1 / f).where(small, 1.0)) for f in (2.0**-600, 2.0**600))
+    x, y = x * scale, y * scale
+    return x.times_plus(x, y * y).root() * back
+
+
 # -- of a side ---------------------------------------------------------------------------------------------------------
 
 
@@ -125,4 +143,4 @@ def _acos(x: Real) -> Real:
 
 
 asin, acos, atan = kernel_function(_asin), kernel_function(_acos), kernel_function(_atan)
-atan2 = kernel_function(_atan2)
+atan2, hypot = kernel_function(_atan2), kernel_function(_hypot)
