@@ -14,6 +14,8 @@ from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError, OutOfRangeError
 from ngraph_rewrite.ops.checks import as_index, several
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.lengths import Extent, Length, natural
 
 Triple = tuple[Extent, Extent, int]
@@ -56,6 +58,7 @@ def _entry(item: Any, length: Extent, axis: int) -> Entry:
     if isinstance(item, tuple):
         return canonical_triple(item, length)
     if isinstance(item, slice):
+        _check_ends(item, axis)
         step = 1 if item.step is None else as_index(item.step, "a step")
         if step == 0:
             raise AttributeValueError("a slice has the step 0", do="use a step of at least 1 or at most -1")
@@ -73,6 +76,15 @@ def _entry(item: Any, length: Extent, axis: int) -> Entry:
             )
         return index % length
     return index if index >= 0 else length + index
+
+
+def _check_ends(item: slice, axis: int) -> None:
+    """Refuse places that are terms: how many elements lie between them is not known before values are."""
+    for end in (item.start, item.stop):
+        if isinstance(end, Op):
+            what = f"a slice of axis {axis} begins or ends at {describe(end, 1)}: its length would depend on values"
+            do = f"take so many places as are known: ng.numpy.take(x, start + ng.numpy.arange(n), axis={axis})"
+            raise AttributeValueError(what, do=do)
 
 
 def _known_slice(item: slice, length: int) -> Triple:

@@ -16,8 +16,8 @@ from ngraph_rewrite.terms.protocols import ask
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.tuples import TupleType
 
-# Those of NumPy, and what others call the value of an array and its axes in another order.
-NAMES = frozenset(name for name in (*dir(np.ndarray), "numpy", "permute") if not name.startswith("_"))
+# Those of NumPy, and what others call the value of an array, its axes in another order, and a part to be replaced.
+NAMES = frozenset(name for name in (*dir(np.ndarray), "numpy", "permute", "at") if not name.startswith("_"))
 
 
 class _Method:

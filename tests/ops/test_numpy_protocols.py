@@ -168,6 +168,7 @@ METHODS: list[tuple[Any, str, str | None]] = [
     (X, "astype", "ng.numpy.astype(x)"),
     (X, "flatten", "ng.numpy.ravel(x)"),
     (X, "item", "compute it"),
+    (X, "at", "ng.numpy.at(x)"),
     (X, "strides", None),
     (ng.make_tuple(X, X), "sum", "op[i]"),
     (H, "sum", "ng.sum(x)"),
