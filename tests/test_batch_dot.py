@@ -40,6 +40,19 @@ def test_it_is_one_product_for_each_of_a_batch() -> None:
         assert [name.partition("_")[0] for name in computation.stats()["kernels"]] == ["gemm"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "kernel"), [(3, 1, "reduce"), (1, 3, "reduce"), (3, 3, "reduce"), (4, 4, "gemm")]
+)
+def test_many_tiny_products_are_sums(rows: int, columns: int, kernel: str) -> None:
+    """A kernel that is called for each matrix took longer for the calls than for the numbers."""
+    x, y = ng.placeholder((40, rows, 3)), ng.placeholder((40, 3, columns))
+    a, b = (np.random.default_rng(0).normal(size=t.shape).astype(np.float32) for t in (x, y))
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(x @ y, x, y)
+        np.testing.assert_allclose(computation(a, b), a @ b, rtol=1e-5, atol=1e-6)
+        assert [name.partition("_")[0] for name in computation.stats()["kernels"]] == [kernel]
+
+
 @pytest.mark.parametrize("axes", ["T", ["D", "T"], "Q"])
 def test_both_have_what_is_summed_over(axes: object) -> None:
     query, key = ng.placeholder({"T": 3, "D": 4}), ng.placeholder({"S": 5, "D": 4})
