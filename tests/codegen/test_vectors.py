@@ -78,6 +78,9 @@ NORM = (
 )
 # Sizes, strides and dilations of windows.
 PLAIN, OVERLAPPING = ((1, 2, 2), (1, 2, 2), (1, 1, 1)), ((1, 3, 3), (1, 2, 2), (1, 1, 1))
+COORDINATES, WEIGHT = Operand("float32", ("s", "1")), Operand("float32", ("1", "0"))
+TIMES = Step("multiply", "float32", (0, 1))
+THREE = MapNest(2, (COORDINATES, WEIGHT), (TIMES,), ((2, COORDINATES),), (0, 1, 2), few=3)
 # A kernel, and for each operation in how many innermost loops it has to be packed: one for each pass.
 KERNELS = {
     "add": (map_of((ADD,), (0, 1, 2)), {"add": 1}),
@@ -85,6 +88,9 @@ KERNELS = {
     "divide": (map_of((Step("divide", "float32", (0, 1)),), (0, 1, 2)), {"div": 1}),
     "in-place": (map_of((ADD,), (0, 1, 0)), {"add": 1}),
     "maximum": (map_of((Step("maximum", "float32", (0, 1)),), (0, 1, 2)), {"(?:cm|max)": 1}),
+    "maximum-in-place": (map_of((Step("maximum", "float32", (0, 1)),), (0, 1, 0)), {"(?:cm|max)": 1}),
+    "hypot": (map_of((Step("hypot", "float32", (0, 1)),), (0, 1, 2)), {"sqrt": 1}),
+    "three-side-by-side": (render_map(THREE), {"mul": 1}),
     "bfloat16-add": (map_of((Step("add", "bfloat16", (0, 1)),), (0, 1, 2), SHORT), {"add": 1}),
     "bfloat16-cast": (map_of((Step("cast", "bfloat16", (0,)),), (0, 1), SHORT, VECTOR), {"cm": 1}),
     "exp": (map_of((Step("exp", "float32", (0,)),), (0, 1)), {"mul": 1}),
@@ -209,9 +215,9 @@ def test_short_lines_are_sorted_by_vectors_of_comparisons(run: Runner, name: str
 
 def test_a_library_function_is_called_where_there_is_no_vector_form(run: Runner) -> None:
     vector = Operand("float32", ("1",))
-    hypot = MapNest(1, (vector, vector), (Step("hypot", "float32", (0, 1)),), ((2, vector),), (0, 1, 2))
-    source = render_map(hypot)
-    assert "hypotf" in assembly(source.text, source.name, run.cache)
+    following = MapNest(1, (vector, vector), (Step("nextafter", "float32", (0, 1)),), ((2, vector),), (0, 1, 2))
+    source = render_map(following)
+    assert "nextafterf" in assembly(source.text, source.name, run.cache)
 
 
 def test_elements_are_collected_for_functions_only(run: Runner) -> None:
