@@ -30,10 +30,8 @@ from ngraph_rewrite.terms.op import Op
 _UNCACHED = 1 << 25  # bytes that are read from memory rather than from a cache
 _AHEAD = 4  # indices of narrower rows that are taken in at once
 _PARTS = 32  # of a reduction in two steps, at most, and
-_LONG = (
-    64  # so many indices in each at least, where rows lie side by side; so many elements where they lie along memory
-)
-_STRETCH = 1 << 10
+_LONG = 64  # so many indices in each at least, where rows lie side by side,
+_STRETCH = 1 << 10  # or so many elements where they lie along memory
 _BLOCK = 1024  # rows side by side that are enough for a chunk
 # Rows that are enough to share out; below that, elements that one thread can be left with.
 _ENOUGH, _FEW = 16, 1 << 15
