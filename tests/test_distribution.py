@@ -19,6 +19,7 @@ from ngraph_rewrite.errors import (
     SequencingError,
     UnmatchedAxesError,
 )
+from ngraph_rewrite.lowering import driver
 from ngraph_rewrite.terms.op import Op
 
 xp = ng.numpy
@@ -374,3 +375,13 @@ def test_an_explanation_says_that_it_was_computed_for_all_steps_at_once() -> Non
         computation = transformer.computation(outputs, *inputs)
         computation(*values)
         assert "computed for all steps at once" in computation.explain(outputs)
+
+
+def test_a_mapped_function_may_have_very_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each result strips all that is mapped, which takes no step: 800 were refused as rewriting without an end."""
+    monkeypatch.setattr(driver, "LEAST_STEPS", 500)
+    monkeypatch.setattr(driver, "STEPS_PER_TERM", 0)
+    x = ng.placeholder([ng.Axis("N", 3), ng.Axis("H", 2)])
+    every = ng.vmap(lambda a: [a * float(i) for i in range(40)], "N")(x)
+    with ng.make_transformer("cpu") as transformer:
+        assert len(transformer.lowered(every).lowering.roots) == 40

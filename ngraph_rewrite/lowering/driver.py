@@ -50,7 +50,8 @@ def normalise(
 
     Args:
         roots: Terms of `bank`.
-        budget: How many rules may fire; by default a hundred for each term, and fifty thousand.
+        budget: How many rules may fire; by default a hundred for each term, and fifty thousand, those aside that only
+            give an argument.
         left: What the pass before left of these terms.
 
     Raises:
@@ -60,7 +61,7 @@ def normalise(
     known = table.known_order(roots)
     stage = table.stage(name, matcher.reasons, bank)
     most = LEAST_STEPS + STEPS_PER_TERM * len(bank) if budget is None else budget
-    with Reduction(matcher, table, stage, bank, target, most, left) as reduction:
+    with Reduction(matcher, table, stage, bank, target, most, left, budget is not None) as reduction:
         order = reduction.sweep(roots, known)
     if not stage.fired:
         stage.left = roots, order

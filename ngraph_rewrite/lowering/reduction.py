@@ -63,6 +63,7 @@ def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op], Ca
     parts, mark, put_off, target = reduction.parts, reduction.mark, reduction.put_off, reduction.target
     fired, pending, collapsed, collapses = reduction.fired, reduction.pending, reduction.collapsed, reduction.collapses
     table_of_pass, moved, add = reduction.table, reduction.moved, reduction.bank.add
+    counted = collapsed if reduction.counts_all else ()
     depth = 0
 
     def met(term: Op) -> Op:
@@ -137,7 +138,7 @@ def _closures(reduction: Reduction) -> tuple[Make, Callable[[Op, Taken], Op], Ca
         if new.type is not term.type and new.type != term.type:
             raise ill_typed(term, new, reduction.matcher.reasons[number])
         fired.extend((term, number, new))
-        if len(fired) // FIRED + len(collapsed) // COLLAPSED > reduction.limit:
+        if len(fired) // FIRED + len(counted) // COLLAPSED > reduction.limit:
             raise exhausted(reduction.budget + 1, reduction.stage)
         if new.mark is not mark:
             pending[term] = made
@@ -165,11 +166,16 @@ class Reduction:
     goes away. These are steps inside steps; where they are nested too deep, or a term is needed for its own normal
     form, `make` gives a term as it is, which is then *put off*, as are the terms built on it. What was put off is
     settled on a stack: such steps are *pending*.
+
+    Args:
+        budget: How many steps may be taken.
+        counts_all: Whether those count that give an argument for a term before it is built. Without end they are only
+            where others are: a right side has so many parts, and a list of operands in it makes them many.
     """
 
     __slots__ = (
-        "bank", "budget", "collapsed", "fired", "fires", "forget", "left", "limit", "make", "mark", "matcher", "moved",
-        "parts", "pending", "put_off", "stage", "table", "target",
+        "bank", "budget", "collapsed", "counts_all", "fired", "fires", "forget", "left", "limit", "make", "mark",
+        "matcher", "moved", "parts", "pending", "put_off", "stage", "table", "target",
     )  # fmt: skip
 
     def __init__(
@@ -181,8 +187,10 @@ class Reduction:
         target: Any,
         budget: int,
         left: Left = NOTHING_LEFT,
+        counts_all: bool = True,
     ) -> None:
         self.matcher, self.target, self.budget, self.limit = matcher, target, budget, budget
+        self.counts_all = counts_all
         self.left, self.parts = left.mark, _Parts(matcher.steps, bank, left.lacked)
         self.table, self.moved, self.stage, self.bank = table, table.moved, stage, bank
         self.mark, self.fired, self.collapsed = object(), stage.fired, stage.collapsed
