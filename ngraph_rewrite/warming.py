@@ -23,7 +23,7 @@ Program = tuple[Any, Sequence[ng.Op]]
 
 def _trained(loss: ng.Op, weights: Sequence[ng.Op]) -> list[ng.Op]:
     """A loss, and a step of gradient descent on it."""
-    slopes = [ng.deriv(loss, w) for w in weights]
+    slopes = ng.deriv(loss, weights)
     return [loss, ng.doall([ng.assign(w, w - 1e-3 * d) for w, d in zip(weights, slopes, strict=True)])]
 
 
