@@ -103,7 +103,6 @@ binary("maximum", np.maximum, any_dtype, "The greater; NaN if either is", "commu
 binary("minimum", np.minimum, any_dtype, "The lesser; NaN if either is", "commutative", "associative")
 binary("floordivide", np.floor_divide, numeric, "The quotient rounded down; 0 for an integer divided by 0")
 binary("mod", np.mod, numeric, "The remainder, with the sign of `y`; 0 for an integer modulo 0")
-binary("power", functions.power, numeric, "`x` to the power of `y`; a negative power of an integer is truncated")
 binary("logical_and", np.logical_and, bool_only, "Whether both are true", "commutative", "associative")
 binary("logical_or", np.logical_or, bool_only, "Whether either is true", "commutative", "associative")
 binary("logical_xor", np.logical_xor, bool_only, "Whether just one is true", "commutative", "associative")
@@ -124,6 +123,10 @@ def select(c: TensorType, x: TensorType, y: TensorType) -> TensorType:
     if c.shape != x.shape:
         raise AxesError(f"expected the condition to have the shape of {x!r}, got {c!r}", do="broadcast it")
     return tensor(x.dtype, x.shape)
+
+
+# Some powers are roots, or what is chosen in their place.
+binary("power", functions.power, numeric, "`x` to the power of `y`; a negative power of an integer is truncated")
 
 
 def _cast_attributes(x: TensorType, *, dtype: Any) -> Attributes:
