@@ -120,6 +120,20 @@ def test_targets_draw_the_same() -> None:
         assert_allclose(one, other, rtol=1e-9)
 
 
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_one_number_is_drawn_without_a_size(target: str) -> None:
+    one = [random.gamma(2.5), random.poisson(40.0), random.binomial(1000, 0.25), random.beta(2.0, 3.0)]
+    every = [
+        random.gamma(2.5, size=1),
+        random.poisson(40.0, 1),
+        random.binomial(1000, 0.25, 1),
+        random.beta(2.0, 3.0, 1),
+    ]
+    for number, vector in zip(ran(one, target=target), ran(every, target=target), strict=True):
+        assert (number.shape, number.dtype) == ((), vector.dtype)
+        assert np.isfinite(number)
+
+
 def test_a_derivative_passes_to_parameters() -> None:
     mean, width = ng.placeholder((), "float64", name="mean"), ng.placeholder((), "float64", name="width")
     numbers = random.normal(mean, width, 1000)
@@ -365,6 +379,7 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (AttributeValueError, "integers: 0 to -1 as int64", lambda: random.integers(np.int64(0))),
     (AttributeValueError, r"integers: 0 to \[299\] as int8", lambda: random.integers(0, [300], dtype="int8")),
     (DTypeError, "integers: an end of the range is 5.5", lambda: random.integers(5.5)),
+    (ArgumentError, r"binomial: n is \[-1, 3\]", lambda: random.binomial([-1, 3], 0.5)),
     (AttributeValueError, "binomial: p is 1.5", lambda: random.binomial(3, 1.5)),
     (AttributeValueError, r"binomial: p is \[0.5, nan\]", lambda: random.binomial(3, [0.5, float("nan")])),
     (AttributeValueError, "binomial: n is 300, and int8 ends at 127", lambda: random.binomial(300, 0.5, dtype="int8")),

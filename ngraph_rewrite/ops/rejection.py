@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,18 @@ def sequence_unit(u: Numbers, at: int) -> Numbers:
     return (word >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
+def _one_after_the_other(draw: Callable[..., Numbers]) -> Callable[..., Numbers]:
+    """The same of operands of any shapes that broadcast, one number included: it is asked of vectors."""
+
+    @wraps(draw)
+    def function(*given: Any) -> Numbers:
+        arrays = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in given))
+        return draw(*(x.ravel() for x in arrays)).reshape(arrays[0].shape)
+
+    return function
+
+
+@_one_after_the_other
 def gamma_draw(a: Any, u: Any) -> Numbers:
     """Numbers of gamma distributions of shape `a`; NaN if that is less than 1, or `u` not in [0, 1).
 
@@ -51,7 +63,7 @@ def gamma_draw(a: Any, u: Any) -> Numbers:
     >>> gamma_draw(4.0, [0.25, 0.5]).round(6).tolist()
     [1.107402, 3.243313]
     """
-    a, u, valid = _operands(lambda a: a >= 1, a, u)
+    valid = (a >= 1) & _unit(u)
     d = np.where(valid, a, 1.0) - 1 / 3
 
     def propose(unit: Callable[[int], Numbers], left: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -63,6 +75,7 @@ def gamma_draw(a: Any, u: Any) -> Numbers:
     return np.where(a == np.inf, np.where(valid, a, np.nan), _accepted(propose, 3, u, valid & (a < np.inf), d))
 
 
+@_one_after_the_other
 def poisson_draw(mean: Any, u: Any) -> Numbers:
     """How often something happens that happens `mean` times on average; NaN if that is below 0, or `u` not in [0, 1).
 
@@ -72,7 +85,7 @@ def poisson_draw(mean: Any, u: Any) -> Numbers:
     >>> poisson_draw([0.5, 4.0, 1e6], 0.75).tolist()
     [1.0, 5.0, 1001608.0]
     """
-    mean, u, valid = _operands(lambda m: m >= 0, mean, u)
+    valid = (mean >= 0) & _unit(u)
     few, many = valid & (mean < SEARCHED), valid & (mean >= SEARCHED) & (mean < np.inf)
     m = np.where(few | many, mean, 1.0)
     found = np.where(valid & (mean == np.inf), mean, np.nan)
@@ -89,6 +102,7 @@ def poisson_draw(mean: Any, u: Any) -> Numbers:
     return np.where(many, _accepted(propose, 2, u, many, m), found)
 
 
+@_one_after_the_other
 def binomial_draw(n: Any, p: Any, u: Any) -> Numbers:
     """How many of `n` attempts succeed, each with probability `p`; NaN where one is not so, or `u` not in [0, 1).
 
@@ -98,8 +112,7 @@ def binomial_draw(n: Any, p: Any, u: Any) -> Numbers:
     >>> binomial_draw([1.0, 100.0, 1e9], [0.5, 0.25, 0.75], 0.75).tolist()
     [1.0, 32.0, 749977991.0]
     """
-    n, p, u = (np.asarray(x, np.float64) for x in (n, p, u))
-    n, p, u, valid = _operands(lambda n, p: (n >= 0) & (n < np.inf) & (n == np.floor(n)) & (p >= 0) & (p <= 1), n, p, u)
+    valid = (n >= 0) & (n < np.inf) & (n == np.floor(n)) & (p >= 0) & (p <= 1) & _unit(u)
     n, q = np.where(valid, n, 0.0), np.where(valid, np.minimum(p, 1 - p), 0.0)
     many = n * q >= SEARCHED
     some, rare = np.where(many, 0.0, n), np.where(many, 0.0, q)
@@ -177,10 +190,9 @@ def deviance(k: Numbers, mean: Numbers) -> Numbers:
 # -- ways to draw ------------------------------------------------------------------------------------------------------
 
 
-def _operands(fits: Callable[..., Any], *given: Any) -> list[Any]:
-    """Parameters and a uniform number as arrays of one shape, and where all of them are as they have to be."""
-    arrays = [np.array(x) for x in np.broadcast_arrays(*(np.asarray(x, np.float64) for x in given))]
-    return [*arrays, np.asarray(fits(*arrays[:-1]) & (arrays[-1] >= 0) & (arrays[-1] < 1))]
+def _unit(u: Numbers) -> NDArray[np.bool_]:
+    """Where numbers are in [0, 1)."""
+    return (u >= 0) & (u < 1)
 
 
 def _searched(first: Numbers, ratio: Callable[[int], Numbers], u: Numbers, most: Any = np.inf) -> Numbers:
@@ -213,7 +225,7 @@ def _accepted(propose: Proposal, each: int, u: Numbers, open_: NDArray[np.bool_]
         if not left.any():
             break
         numbers, taken = propose(partial(_numbers, u[left], each * attempt), left)
-        chosen = tuple(place[taken] for place in np.nonzero(left))
+        chosen = np.flatnonzero(left)[taken]
         found[chosen], left[chosen] = numbers[taken], False
     return found
 
