@@ -23,6 +23,7 @@ from ngraph_rewrite.frontend.numpy.random_parameters import (
     check_positive,
     check_probability,
     drawn,
+    known,
     wanted,
 )
 from ngraph_rewrite.ops.checks import as_int
@@ -118,7 +119,7 @@ def attempts(call: str, n: Array, kind: DType) -> int | Op:
     """A number of attempts: an integer, or a term of integers.
 
     Raises:
-        ArgumentError: for a negative one.
+        ArgumentError: for a negative one, an element of an array included.
         AttributeValueError: for one that the dtype, or a float64, does not have.
         DTypeError: for a term of another dtype.
     """
@@ -127,6 +128,9 @@ def attempts(call: str, n: Array, kind: DType) -> int | Op:
         if term.dtype.kind not in "biu":
             what = f"{call}: n is {describe(term, 1)} of {term.type!r}"
             raise DTypeError(what, where=user_line(), do="round it, and cast it to int64")
+        numbers = known(n)
+        if numbers is not None and (numbers < 0).any():
+            raise ArgumentError(f"{call}: n is {n!r}", where=user_line(), do="give 0 or more")
         return term
     count = checked(call, as_int, n, "n")
     if count < 0:
