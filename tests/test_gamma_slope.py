@@ -96,3 +96,11 @@ def test_other_dtypes(dtype: str) -> None:
     _, found = slopes(ng.numpy.random.gamma(a, dtype=dtype), a, np.linspace(0.5, 9, 50))
     assert found.dtype == a.dtype
     assert np.isfinite(found.astype(np.float64)).all()
+
+
+def test_numbers_of_shape_0_do_not_move() -> None:
+    """Those of lesser and lesser shapes are so soon too small to be told from 0 that their slope is 0 as well."""
+    a = ng.placeholder((3,), "float64", name="a")
+    numbers, found = slopes(ng.numpy.random.standard_gamma(a), a, np.array([0.0, 1e-300, 1e-9]))
+    assert not numbers.any()
+    assert not found.any()

@@ -11,7 +11,7 @@ from typing import Any
 
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import exp, log, sigmoid, sqrt, where
+from ngraph_rewrite.frontend.numpy.elementwise import clip, exp, log, sigmoid, sqrt, where
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.operands import Array, as_number
 from ngraph_rewrite.frontend.numpy.random_parameters import (
@@ -24,6 +24,9 @@ from ngraph_rewrite.frontend.numpy.random_parameters import (
 )
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import FLOAT64
+
+# Of a lesser shape, such as 0, all numbers are 0, and have a slope: 1 by the square of this is no infinity.
+_LEAST = 2.0**-500
 
 
 def standard_gamma(shape: Array, size: Size = None, dtype: Any = None) -> Op:
@@ -134,7 +137,7 @@ def gamma_numbers(asked: Wanted, a: Parameter) -> Op:
     shape = in_double(a)
     less = shape < 1
     lifted = _drawn(asked, where(less, shape + 1, shape))
-    return where(less, lifted * exp(log(positive(asked)) / where(less, shape, 1.0)), lifted)
+    return where(less, lifted * exp(log(positive(asked)) / clip(shape, _LEAST, 1.0)), lifted)
 
 
 def gamma_logarithms(asked: Wanted, a: Parameter) -> Op:
