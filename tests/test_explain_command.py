@@ -184,11 +184,13 @@ def test_a_file_that_fails_is_told_with_its_line(text: str, says: str, tmp_path:
 
 
 def test_arrays_that_cannot_be_read_are_told(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    empty, objects, cut = (tmp_path / f"{name}.npz" for name in ("empty", "objects", "cut"))
+    empty, objects, cut, headless = (tmp_path / f"{name}.npz" for name in ("empty", "objects", "cut", "headless"))
     empty.touch()
     np.savez(objects, x=np.array([{}]))
     cut.write_bytes(objects.read_bytes()[:60])
-    for path in (empty, objects, cut):
+    np.save(tmp_path / "whole.npy", np.arange(3.0))
+    headless.write_bytes((tmp_path / "whole.npy").read_bytes().replace(b"}", b" "))
+    for path in (empty, objects, cut, headless):
         assert main(["bisect", f"{model}:made", "--inputs", str(path)]) == 1
         assert f"{path} cannot be read" in capsys.readouterr().err
 

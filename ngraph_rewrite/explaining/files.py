@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
@@ -200,7 +201,7 @@ def _loaded(path: Path) -> Any:
     try:
         found = np.load(path, allow_pickle=False)
         return found if isinstance(found, np.ndarray) else {name: found[name] for name in found}
-    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
+    except (ValueError, EOFError, RuntimeError, BadZipFile, TokenError, zlib.error) as error:
         raise ArgumentError(f"{path} cannot be read: {error}", do="save it with numpy.save or numpy.savez") from None
 
 
