@@ -395,6 +395,7 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (AttributeValueError, r"dirichlet: alpha is \[1, 0\]", lambda: random.dirichlet([1, 0])),
     (AxesError, "dirichlet: alpha is one number", lambda: random.dirichlet(2.0)),
     (AttributeValueError, "multinomial: pvals add up to 1.1", lambda: random.multinomial(3, [0.6, 0.5])),
+    (AttributeValueError, r"multinomial: pvals is \[-0.5, 1.5\]", lambda: random.multinomial(3, [-0.5, 1.5])),
     (AttributeValueError, "multinomial: there are 0 outcomes", lambda: random.multinomial(3, 0.5)),
     (AttributeValueError, "multinomial: there are", lambda: random.multinomial(3, ng.placeholder((None,)))),
     (AxesError, "multinomial: axis -1 has the lengths 3 and 2", lambda: random.multinomial([3, 4], [1.0], 3)),

@@ -117,7 +117,7 @@ def _shared_out(counts: Op, chances: Op, outcomes: int) -> Op:
 
 def _check_shares(pvals: Array) -> None:
     """Refuse numbers that are no probabilities of all that may be."""
-    check_probability("multinomial", pvals)
+    check_probability("multinomial", pvals, name="pvals")
     numbers = known(pvals)
     if numbers is not None and numbers.ndim and abs(numbers.sum(-1) - 1).max(initial=0) > 1e-6:
         what = f"multinomial: pvals add up to {numbers.sum(-1)}"

@@ -104,7 +104,7 @@ def check_positive(call: str, zero: bool = True, **parameters: Any) -> None:
             raise AttributeValueError(f"{call}: {name} is {value!r}", where=user_line(), do=do)
 
 
-def check_probability(call: str, p: Array, zero: bool = True) -> None:
+def check_probability(call: str, p: Array, zero: bool = True, name: str = "p") -> None:
     """Refuse numbers that are no probabilities, or 0 where something has to happen some time.
 
     Raises:
@@ -113,7 +113,7 @@ def check_probability(call: str, p: Array, zero: bool = True) -> None:
     x = known(p)
     if x is not None and not ((x >= 0 if zero else x > 0) & (x <= 1)).all():
         do = f"give a probability, from {'0' if zero else 'above 0'} to 1"
-        raise AttributeValueError(f"{call}: p is {p!r}", where=user_line(), do=do)
+        raise AttributeValueError(f"{call}: {name} is {p!r}", where=user_line(), do=do)
 
 
 def known(given: Array) -> NDArray[np.float64] | None:
