@@ -104,3 +104,13 @@ def test_numbers_of_shape_0_do_not_move() -> None:
     numbers, found = slopes(ng.numpy.random.standard_gamma(a), a, np.array([0.0, 1e-300, 1e-9]))
     assert not numbers.any()
     assert not found.any()
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_slopes_of_numbers_that_are_close_to_their_shape(target: str) -> None:
+    """A number of a large shape a is about a + z * sqrt(a), z of a normal one: its slope is 1 + z / sqrt(4 * a)."""
+    shapes = np.repeat([1e8, 9e9, 2e10, 1e13, 1e20, 1e100, 1e300], 50)
+    a = ng.placeholder(shapes.shape, "float64", name="a")
+    numbers, found = slopes(ng.numpy.random.standard_gamma(a), a, shapes, target)
+    assert_allclose(found, 1 + (numbers - shapes) / shapes / 2, rtol=4e-8)
+    assert_allclose(found[100:], 1 + (numbers - shapes)[100:] / shapes[100:] / 2, rtol=1e-9)
