@@ -16,6 +16,11 @@ from ngraph_rewrite.runtime.gamma_draws import sequence_unit
 from ngraph_rewrite.runtime.logarithms import log, log1p
 from ngraph_rewrite.runtime.scalar_functions import fabs, floor, sqrt
 
+# What numbers of distributions are made of: no kernel calls them by themselves.
+PARTS = frozenset(
+    "sequence_unit stirling_series stirling deviance poisson_log searched_poisson binomial_log searched_binomial "
+    "accepted_binomial".split()
+)
 _3, _5, _7, _9, _11, _13, _15, _17, _19, _21, _23 = (1.0 / odd for odd in range(3, 25, 2))
 
 

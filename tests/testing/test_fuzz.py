@@ -28,7 +28,7 @@ PLANTED = {
     "sign": "rule sign @real: x * y + z => x * y - z\n    if is_float(x.dtype)",
 }
 # From which program on it is looked for: those before do not meet it.
-FIRST = {"self": 105, "turn": 215, "sign": 0}
+FIRST = {"self": 105, "turn": 420, "sign": 0}
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -47,7 +47,7 @@ def test_a_planted_wrong_rule_is_found_and_named_and_made_small(name: str, tmp_p
     assert f"one of my.{name} ({file}:3)" in str(failure)
     program = saved_program(failure.path)
     assert len([t for t in program.handles if t.args]) <= 3
-    assert sum(a.size for call in program.calls for a in call) <= 16  # two along each of four axes
+    assert sum(a.size for call in program.calls for a in call) <= 20  # two along most axes, in both operands of one op
 
 
 def saved_program(path: Path) -> Program:

@@ -203,3 +203,4 @@ for _module, _names in _TEXTS.items():
     for _name in _names.split():
         _FUNCTIONS[_name] = _word(renamed(vars(_module)[_name], _FUNCTIONS))
 __all__ += ["accumulate_max", "accumulate_min", "number_max", "number_min"]
+__all__[:] = [name for name in __all__ if name not in count_draws.PARTS]
