@@ -47,7 +47,7 @@ def test_slopes_at_all_quantiles() -> None:
     a, x = np.broadcast_arrays(SHAPES[:, None], special.gammaincinv(SHAPES[:, None], PARTS))
     found = _slope_at(a.ravel(), x.ravel())
     wanted = [by_distribution(*pair) for pair in zip(a.ravel(), x.ravel(), strict=True)]
-    assert_allclose(found, wanted, rtol=1e-8)
+    assert_allclose(found, wanted, rtol=1e-10)
 
 
 def _slope_at(shapes: Any, numbers: Any) -> Any:

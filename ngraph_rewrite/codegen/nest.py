@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ngraph_rewrite.codegen.scalar import DTYPES, expression
+from ngraph_rewrite.codegen.scalar import DTYPES, IN_DOUBLE, expression
 from ngraph_rewrite.errors import KernelError
 
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 FUNCTIONS = frozenset(
     "exp exp2 expm1 tanh sigmoid erf erfinv lgamma digamma trigamma log log2 log10 log1p sin cos tan sinh cosh power "
-    "asin acos atan atan2 asinh acosh atanh gamma_draw poisson_draw binomial_draw".split()
+    "asin acos atan atan2 asinh acosh atanh".split()
+    + [*IN_DOUBLE]
 )
 _CHOICES = ("maximum", "minimum", "select")  # give one of their operands
 _STRIDE = re.compile(r"_s\d+$")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.ops.rejection import DRAWS
 from ngraph_rewrite.types.dtypes import promote
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -25,7 +26,7 @@ _REAL_UNARY = {
     "acosh": True, "atanh": True, "erfinv": True, "lgamma": True, "digamma": True, "trigamma": True,
 }  # fmt: skip
 # Functions that are computed in float64 whatever the dtype, number by number: attempts until one is accepted.
-IN_DOUBLE = ("gamma_draw", "poisson_draw", "binomial_draw")
+IN_DOUBLE = DRAWS
 _COMPARISON = {
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
 }  # fmt: skip

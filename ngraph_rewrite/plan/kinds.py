@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from ngraph_rewrite.codegen.opkernels import has_kernel
+from ngraph_rewrite.ops.rejection import DRAWS
 from ngraph_rewrite.plan.views import VIEWS
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
@@ -14,7 +15,7 @@ LEAF, VIEW, MAP, OTHER = "leaf", "view", "map", "other"
 # Maps of no operand.
 SOURCES = ("semi.iota", "semi.size")
 # Maps that take so long for an element that each is computed once, in a kernel without what reads it.
-LONG = frozenset({"semi.gamma_draw", "semi.poisson_draw", "semi.binomial_draw"})
+LONG = frozenset(f"semi.{name}" for name in DRAWS)
 # What reads a variable, or is one.
 STORAGE = ("core.variable", "core.after", "core.assign")
 LEAVES = frozenset({*STORAGE, "core.placeholder", "core.constant"})
