@@ -116,11 +116,6 @@ def _define_conversions() -> None:
         binding.add_symbol(name, address)
 
 
-def load_ir(symbol: str, text: str) -> int:
-    """Compile a module of LLVM IR and return the address of one of its functions."""
-    return load_functions(text, [symbol])[0]
-
-
 def load_functions(text: str, symbols: Iterable[str]) -> list[int]:
     """Compile a module of LLVM IR and return the addresses of some of its functions."""
     with _lock, undisturbed():

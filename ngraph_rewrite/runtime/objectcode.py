@@ -99,11 +99,6 @@ def assembly(function: Callable[..., None]) -> str:
     return str(host_machine().emit_assembly(_module(function)[1]))
 
 
-def ir_assembly(text: str) -> str:
-    """Return the assembly of a module of LLVM IR."""
-    return str(host_machine().emit_assembly(binding.parse_assembly(text)))
-
-
 def _module(function: Callable[..., None]) -> tuple[str, Any]:
     entry = f"{function.__name__}_entry"
     text, body = _optimised(function)
