@@ -17,6 +17,9 @@ _SHORT = 32  # lines of up to so many elements for each byte of a key are faster
 _SIDE_BY_SIDE, _VECTOR = 1024, 8
 _SIDE_BY_SIDE_BYTES, _SIDE_BY_SIDE_PLACES_OF_BYTES = 512, 128
 _MOST = 0xFFFFFFFF  # a position up to here fits below a key of four bytes
+# Lines of so many elements are sorted by fewer digits that are longer: to as many places can be written in the second
+# cache, if the lines are there too.
+_LONG_DIGITS, _LONG_DIGITS_BYTES = 4096, 1 << 22
 
 
 # Where a key is wider than what a position leaves of a number, the number has its lower half first, then the upper one.
@@ -29,17 +32,46 @@ if place > 3 and raised == 0:
 
 
 @cache
-def render_sort(dtype: str, descending: bool) -> Source:
+def render_sort(dtype: str, descending: bool, n: object = None) -> Source:
     """Return the kernel that sorts x[o, :, i] into y, both contiguous; ``rows`` counts the pairs (o, i).
 
     ``first`` and ``second`` are workspaces of ``rows * n`` elements; ``first`` may be ``y`` if ``inner`` is 1.
+
+    Args:
+        n: The length, if it is known, by which digits are chosen.
 
     >>> render_sort("float32", False).signature
     ('rows', 'n', 'inner', 'x', 'first', 'second', 'y')
     """
     item, key = f"load_{dtype}(x, line + j * inner, 0)", _key(descending)
     by_digits = {"number": item, "number_key": f"{key}(number)", "number_result": "number"}
-    return _sorting(dtype, dtype, descending, item=item, **by_digits)
+    moved = dtype
+    if dtype in ("float32", "float64"):
+        moved = "uint32" if dtype == "float32" else "int64"
+        by_digits = {
+            "number": f"{key}({item})",
+            "number_key": "number",
+            "number_result": f"{'reverse_' * descending}{dtype}_of_key(number)",
+        } | _signs(dtype, item, descending)
+    return _sorting(dtype, moved, dtype, descending, n, item=item, **by_digits)
+
+
+def _signs(dtype: str, item: str, descending: bool) -> dict[str, str]:
+    """What finds zeros with a sign, and in a line that has some puts all zeros where they belong, as they stood."""
+    width = 8 * as_dtype(dtype).itemsize
+    return {
+        "no_signs": "signs = 0",
+        "sign": f"signs += select(load_int{width}(x, line + j * inner, 0) == {-(1 << (width - 1))}, 1, 0)",
+        "signed_zeros": f"""\
+if signs > 0:
+    place = 0
+    for j in range(n):
+        place += select({item} {">" if descending else "<"} 0, 1, 0)
+    for j in range(n):
+        if {item} == 0:
+            store_{dtype}(y, line + place * inner, {item}, 1)
+            place += 1""",
+    }
 
 
 @cache
@@ -71,7 +103,7 @@ def render_argsort(dtype: str, descending: bool, n: object = None) -> Source:
                 "shift": "(place & 3) * 8",
                 "raised": _RAISED.format(key=key, dtype=dtype),
             }
-    return _sorting(dtype, "int64", descending, item="j", **by_digits)
+    return _sorting(dtype, "int64", "int64", descending, n, item="j", **by_digits)
 
 
 def _key(descending: bool) -> str:
@@ -113,19 +145,29 @@ def render_chosen_places() -> Source:
     return rendered("chosen_places", ("rows", "n", "count", "x", "y"))
 
 
-def _sorting(dtype: str, moved: str, descending: bool, **holes: str) -> Source:
+def _sorting(dtype: str, moved: str, result: str, descending: bool, n: object, **holes: str) -> Source:
     """A short line's keys have the position below them where there is room, and are never equal then."""
-    holes = {"counted_key": holes["number_key"], "shift": "place * 8", "raised": "", **holes}
+    digits = _digits(_bytes(dtype), n, can_be_long="raised" not in holes)
+    own = {"counted_key": holes["number_key"], "shift": f"place * {digits['bits']}", "raised": ""}
+    holes = own | dict.fromkeys(("no_signs", "sign", "signed_zeros"), "") | digits | holes
     has_dtype(dtype, DTYPES, "sort")
     names = ("rows", "n", "inner", "x", "first", "second", "y")
-    key, digits = f"{_key(descending)}(load_{dtype}(x, line + j * inner, 0))", _bytes(dtype)
+    key, size = f"{_key(descending)}(load_{dtype}(x, line + j * inner, 0))", _bytes(dtype)
     holes |= {"short_key": f"{key} << 8 | j", "ranking": "rank_unequal"} | _network(
         dtype, holes["item"] == "j", descending
     )
-    if digits == 8:
+    if size == 8:
         holes |= {"short_key": f"{key} ^ {-(1 << 63)}", "ranking": "rank"}  # in the order of integers with a sign
-    sizes = {"itemsize": np.dtype(moved).itemsize, "digits": digits, "short": _SHORT * digits}
-    return rendered("sort", names, moved=moved, **holes, **{name: str(size) for name, size in sizes.items()})
+    holes |= {"itemsize": str(np.dtype(moved).itemsize), "short": str(_SHORT * size)}
+    return rendered("sort", names, moved=moved, result=result, **holes)
+
+
+def _digits(size: int, n: object, can_be_long: bool) -> dict[str, str]:
+    """How many bits the digits of keys of so many bytes have, how many there are, and what counts elements."""
+    is_long = isinstance(n, int) and _LONG_DIGITS <= n <= _LONG_DIGITS_BYTES // size and size > 2 and can_be_long
+    bits = 11 if is_long else 8
+    count = "int32" if isinstance(n, int) and n < 1 << 31 else "int64"
+    return {"bits": str(bits), "radix": str(1 << bits), "digits": str(-(-8 * size // bits)), "count": count}
 
 
 def _network(dtype: str, order: bool, descending: bool) -> dict[str, str]:

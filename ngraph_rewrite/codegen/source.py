@@ -27,7 +27,8 @@ _WORDS = {
     "logarithms": "log log2 log10 log1p",
     "trigonometry": "sin cos tan",
     "hyperbolics": "sinh cosh",
-    "order_keys": "order_key reverse_order_key rank rank_unequal",
+    "order_keys": "order_key reverse_order_key rank rank_unequal float32_of_key float64_of_key "
+    "reverse_float32_of_key reverse_float64_of_key",
     "powers": "power",
     "casts": "bits_as_float32 bits_as_float64",
     "gamma_draws": "gamma_draw",

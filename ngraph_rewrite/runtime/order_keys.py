@@ -53,6 +53,29 @@ def _key(name: str, descending: bool) -> Any:
 order_key, reverse_order_key = _key("order_key", descending=False), _key("reverse_order_key", descending=True)
 
 
+def _keyed(name: str, real: Any, descending: bool) -> Any:
+    """The float that has a key: a zero without a sign, and some NaN, of those that share one."""
+
+    def typing(context: Any, key: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            kind = context.get_value_type(real)
+            width = 32 if kind == ir.FloatType() else 64
+            bits = args[0] if width == 64 else builder.trunc(args[0], ir.IntType(width))
+            bits = builder.not_(bits) if descending else bits
+            turned = builder.or_(builder.not_(builder.ashr(bits, bits.type(width - 1))), bits.type(1 << (width - 1)))
+            return builder.bitcast(builder.xor(bits, turned), kind)
+
+        return signature(real, types.int64), generate
+
+    return named(name, typing)
+
+
+float32_of_key = _keyed("float32_of_key", types.float32, descending=False)
+float64_of_key = _keyed("float64_of_key", types.float64, descending=False)
+reverse_float32_of_key = _keyed("reverse_float32_of_key", types.float32, descending=True)
+reverse_float64_of_key = _keyed("reverse_float64_of_key", types.float64, descending=True)
+
+
 # -- few keys ----------------------------------------------------------------------------------------------------------
 
 

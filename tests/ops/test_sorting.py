@@ -128,6 +128,30 @@ def test_long_lines_of_every_dtype_are_sorted(dtype: np.dtype) -> None:
     check_order(lines, 2)
 
 
+LONGER = {
+    "float32": ((True,), (False, True)),
+    "float64": ((), (False, True)),
+    "int32": ((), (True,)),
+    "bfloat16": ((), (False,)),
+}
+
+
+@pytest.mark.parametrize("dtype", LONGER)
+def test_longer_lines_are_sorted_by_longer_digits(dtype: str) -> None:
+    """Numbers, or places; zeros of either sign stay as they stood, between numbers of both signs."""
+    x = numbers(dtype, (2, 4099), 5, special=True)
+    x[1, ::7] = (np.arange(586) % 2 - 0.5) * 0
+    check_ways(x, 1, *LONGER[dtype])
+
+
+def test_zeros_with_a_sign_stay_where_they_stood() -> None:
+    """In a line that is sorted by keys, which tell nothing of signs; and there may be nothing else in it."""
+    for count in (0, 300):
+        x = np.r_[np.tile([0.0, -0.0, -0.0, 0.0, -0.0], 300), np.arange(count) - 100.0]
+        check_ways(x[None], 1, (), (False, True))
+        check_ways(x[:, None].astype(np.float32), 0, (), (False, True))
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     count=st.integers(1, 40),
