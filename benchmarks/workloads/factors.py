@@ -42,11 +42,18 @@ def _polar(m: Any, x: Any) -> Any:
     return u @ v
 
 
+def _projection(m: Any, x: Any) -> Any:
+    """Onto what half of the columns span, by orthogonal columns."""
+    q, _ = m.linalg.qr(x[..., : x.shape[-1] // 2])
+    return q @ m.swapaxes(q, -1, -2)
+
+
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "cholesky": _cholesky,
     "solve": _solve,
     "whitening": _whitening,
     "polar": _polar,
+    "projection": _projection,
 }
 
 

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of kernels that reflect columns of a matrix, and the kernel of orthogonal and triangular factors.
+"""Lines of kernels that reflect columns of a matrix.
 
 What a reflection takes from a column is summed row by row, so that rows are read as they lie.
 """
 
-from functools import cache
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.library import has_dtype, rendered
-from ngraph_rewrite.codegen.library_factors import DTYPES
-from ngraph_rewrite.codegen.source import Source, nested
+from ngraph_rewrite.codegen.source import nested
 
 _TOGETHER = 4  # rows that are added to sums, one after the other, before these are stored
 
@@ -18,7 +15,7 @@ class Matrix(NamedTuple):
     """A matrix of a kernel, as its lines say it: element (i, k) is at ``at + i * down + k * along``.
 
     Attributes:
-        address: Where it is in memory, which is buffer 2.
+        address: Where it is in memory, and which buffer that is.
         rows, columns: How many it has.
     """
 
@@ -29,6 +26,7 @@ class Matrix(NamedTuple):
     columns: str = "n"
     down: str = "n"
     along: str = "1"
+    buffer: int = 2
 
     def place(self, i: str, k: str) -> str:
         """Where an element is."""
@@ -37,11 +35,11 @@ class Matrix(NamedTuple):
 
     def load(self, i: str, k: str) -> str:
         """An element."""
-        return f"load_{self.dtype}({self.address}, {self.place(i, k)}, 2)"
+        return f"load_{self.dtype}({self.address}, {self.place(i, k)}, {self.buffer})"
 
     def store(self, i: str, k: str, value: str) -> str:
         """The line that stores one."""
-        return f"store_{self.dtype}({self.address}, {self.place(i, k)}, {value}, 2)"
+        return f"store_{self.dtype}({self.address}, {self.place(i, k)}, {value}, {self.buffer})"
 
 
 def column_lines(matrix: Matrix, target: str) -> list[str]:
@@ -169,19 +167,3 @@ def multiplied_lines(matrix: Matrix, target: str) -> list[str]:
 def block(lines: list[str]) -> str:
     """What goes into a hole that stands alone on its line."""
     return "\n".join(lines)
-
-
-@cache
-def render_qr(dtype: str, target: str = "cpu") -> Source:
-    """Return the kernel of factors Q and R, one below the other, of ``count`` matrices (m, n) with strides.
-
-    >>> render_qr("float32", "cuda").signature
-    ('count', 'm', 'n', 'x', 'x_between', 'x_down', 'x_along', 'y')
-    """
-    has_dtype(dtype, DTYPES, "qr")
-    names = tuple("count m n x x_between x_down x_along y".split())
-    names = (*names, "space", "room") if target == "cpu" else names
-    matrix = Matrix(dtype)
-    made_zero, reflected = block(column_lines(matrix, target)), block(reflect_lines(matrix, target))
-    holes = {"column": made_zero, "reflect": reflected, "multiply": block(multiplied_lines(matrix, target))}
-    return rendered("qr", names, target, dtype=dtype, **holes)

@@ -10,7 +10,7 @@ from ngraph_rewrite.codegen.library_factors import (
     render_lu,
     render_triangular_solve,
 )
-from ngraph_rewrite.codegen.library_reflections import render_qr
+from ngraph_rewrite.codegen.library_panels import render_qr, room_of_panels
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, in_memory, known
 from ngraph_rewrite.plan.shares import loop_share
@@ -49,6 +49,6 @@ def qr_call(term: Op, groups: Groups) -> Call:
     x = in_memory(term.args[0], groups)
     count, m, n = x.layout.shape
     share = loop_share(count, _MATRIX + m * n * _ROW + 4 * m * n * n * _EACH)
-    space = Scratch(n * term.dtype.itemsize, share.chunks)
+    space = Scratch(room_of_panels(m, n, term.dtype.itemsize), share.chunks)
     arguments = (count, m, n, x, *x.layout.strides, OUTPUT, space, space.bytes)
     return Call(render_qr(term.dtype.name), arguments, share, (space,))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ngraph_rewrite.codegen.library_factors import THREADS, render_cholesky, render_lu, render_triangular_solve
-from ngraph_rewrite.codegen.library_reflections import render_qr
+from ngraph_rewrite.codegen.library_panels import render_qr
 from ngraph_rewrite.plan.cuda.grids import MOST_BLOCKS
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, all_in_memory, in_memory, known
