@@ -16,6 +16,7 @@ _SHORT = 32  # lines of up to so many elements for each byte of a key are faster
 # Lines up to so long are sorted side by side, by a network, where digits are not few; each element is a vector then.
 _SIDE_BY_SIDE, _VECTOR = 1024, 8
 _SIDE_BY_SIDE_BYTES, _SIDE_BY_SIDE_PLACES_OF_BYTES = 512, 128
+_AT_ONCE = 512  # values that are searched for together: they and their places are in the first cache
 _MOST = 0xFFFFFFFF  # a position up to here fits below a key of four bytes
 # Lines of so many elements are sorted by fewer digits that are longer: to as many places can be written in the second
 # cache, if the lines are there too.
@@ -280,5 +281,14 @@ def render_searchsorted(dtype: str, right: bool, target: str = "cpu") -> Source:
     ('count', 'length', 'x', 'v', 'y')
     """
     has_dtype(dtype, DTYPES, "searchsorted")
-    passes = f"not ({_precedes('wanted', 'found', dtype)})" if right else _precedes("found", "wanted", dtype)
-    return rendered("searchsorted", ("count", "length", "x", "v", "y"), target, dtype=dtype, passes=passes)
+    precedes = _precedes(*(("wanted", "found") if right else ("found", "wanted")), dtype)
+    holes = {"passes": f"not ({precedes})" if right else precedes}
+    if target == "cpu":
+        chosen = "low, low + half" if right else "low + half, low"
+        holes = {"precedes": _without_branches(precedes), "chosen": chosen, "some": str(_AT_ONCE)}
+    return rendered("searchsorted", ("count", "length", "x", "v", "y"), target, dtype=dtype, **holes)
+
+
+def _without_branches(condition: str) -> str:
+    """The same condition, all of which is computed."""
+    return " | ".join(f"({part})" for part in condition.replace(" and ", ") & (").split(" or "))

@@ -340,6 +340,20 @@ def test_searches_on_both_targets(dtype: str) -> None:
     agrees(ours, theirs, x, v)
 
 
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 7, 8, 9, 1000])
+def test_values_that_are_searched_for_together_find_their_places(length: int) -> None:
+    """Of vectors of any length, more values than take a step together: numbers, which repeat, and NaN."""
+    rng = np.random.default_rng(length)
+    x, v = np.sort(rng.integers(0, 90, length) / 2.0), rng.integers(-9, 99, 1100) / 2.0
+    x[length - length // 8 :] = v[::7] = np.nan
+    agrees(
+        lambda t, u: [nx.searchsorted(t, u, side=side) for side in ("left", "right")],
+        lambda a, b: [np.searchsorted(a, b, side) for side in ("left", "right")],
+        x,
+        v,
+    )
+
+
 def test_searchsorted_promotes() -> None:
     agrees(nx.searchsorted, np.searchsorted, np.array([1, 2, 4]), np.array([0.5, 2.0, 9.0], np.float32))
 
