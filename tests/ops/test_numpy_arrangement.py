@@ -108,6 +108,19 @@ def test_what_is_inserted_can_be_deleted(shape: tuple[int, ...], data: st.DataOb
     np.testing.assert_array_equal(less, np.delete(x, gone, axis=axis))
 
 
+@pytest.mark.parametrize(("every", "how"), [(50, "concat"), (3, "gather")])
+def test_few_pieces_are_joined_and_many_are_gathered(every: int, how: str) -> None:
+    """Elements are put in, and left out, at the ends and inside."""
+    x, at = np.arange(200.0), np.arange(0, 201, every)
+    term = ng.placeholder(x.shape, dtype="float64")
+    more, less = nx.insert(term, at, -at), nx.delete(term, at[:-1])
+    assert [t.definition.short for t in (more, less)] == [how, how]
+    with ng.make_transformer("reference") as transformer:
+        found = transformer.computation([more, less], term)(x)
+    np.testing.assert_array_equal(found[0], np.insert(x, at, -at))
+    np.testing.assert_array_equal(found[1], np.delete(x, at[:-1]))
+
+
 @SOME
 @given(shape=st.lists(st.integers(1, 5), min_size=1, max_size=4), seed=st.integers(0, 99))
 def test_an_index_into_all_elements_is_one_into_each_axis(shape: list[int], seed: int) -> None:

@@ -12,12 +12,14 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to, flip, moveaxis, ravel, swapaxes
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, known_array, places
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, known_array, part_along, places
 from ngraph_rewrite.frontend.storage import constant
 from ngraph_rewrite.ops.checks import as_int, position
 from ngraph_rewrite.ops.stretching import known_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+
+_MOST_SLICES = 16  # of which a rearranged axis is joined; more are gathered
 
 
 def rot90(x: Array, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Op:
@@ -116,7 +118,7 @@ def insert(x: Array, obj: Any, values: Array, /, axis: int | None = None) -> Op:
     new = broadcast_to(new, (*term.shape[:place], count, *term.shape[place + 1 :]))
     marks = np.arange(length, length + checked("insert", known_length, count, "the values"))
     order = _edited("insert", np.insert, length, at, marks)
-    return apply("gather", apply("concat", term, new, axis=place), constant(order), axis=place)
+    return _rearranged([term, new], order, place)
 
 
 def delete(x: Array, obj: Any, /, axis: int | None = None) -> Op:
@@ -136,7 +138,22 @@ def delete(x: Array, obj: Any, /, axis: int | None = None) -> Op:
     """
     term, place, length = _line("delete", x, axis)
     order = _edited("delete", np.delete, length, _known("delete", obj))
-    return apply("gather", term, constant(order), axis=place)
+    return _rearranged([term], order, place)
+
+
+def _rearranged(parts: list[Op], order: NDArray[np.int64], axis: int) -> Op:
+    """Elements of parts that are joined, by their numbers: slices of them side by side, unless these are many."""
+    ends = np.cumsum([part.shape[axis] for part in parts])
+    breaks = np.flatnonzero((np.diff(order) != 1) | np.isin(order[1:], ends)) + 1
+    if not 0 < order.size or len(breaks) >= _MOST_SLICES:
+        whole = apply("concat", *parts, axis=axis) if len(parts) > 1 else parts[0]
+        return apply("gather", whole, constant(order), axis=axis)
+    slices = []
+    for first, last in zip(order[[0, *breaks]], order[[*(breaks - 1), -1]], strict=True):
+        number = int(np.searchsorted(ends, first, side="right"))
+        before = int(ends[number - 1]) if number else 0
+        slices.append(part_along(parts[number], axis, int(first) - before, int(last) - before + 1))
+    return apply("concat", *slices, axis=axis) if len(slices) > 1 else slices[0]
 
 
 def _line(call: str, x: Array, axis: int | None) -> tuple[Op, int, int]:
