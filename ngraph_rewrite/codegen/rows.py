@@ -60,7 +60,7 @@ def _pass(form: Form, number: int) -> list[str]:
     body = [
         line
         for r, item in zip(reductions, items, strict=True)
-        for line in combined(item, form.operand(r), free_order=True)
+        for line in combined(item, _taken(form, r, item), free_order=True)
     ]
     streams, first = _streams(form, number), form.first_buffer + len(form.spare)
     body += form.add_up(number) + form.keep(number)
@@ -72,6 +72,19 @@ def _pass(form: Form, number: int) -> list[str]:
     lines += _loops(form, number, len(form.kept), values, body, [item for item in items if item.in_blocks], streams)
     lines += [line for item in items for line in ending(item)]
     return lines + _places(form, number, reductions)
+
+
+def _taken(form: Form, reduction: int, item: Accumulator) -> str:
+    """What a pass takes in; of a choice by `isnan`, the value that was chosen, whatever it was chosen from.
+
+    LLVM would put the extremum of what is no NaN, or else an infinity, into another form, which is no reduction to it.
+    """
+    name, value = form.operand(reduction), form.stages.operands(reduction)[0]
+    steps, first = form.nest.steps, len(form.nest.loads)
+    step = steps[value - first] if value >= first else None
+    if step is None or not item.guarded or step.op != "select" or step.operands[0] < first:
+        return name
+    return f"overwritten({name})" if steps[step.operands[0] - first].op == "isnan" else name
 
 
 def _reads_alone(form: Form, number: int) -> bool:

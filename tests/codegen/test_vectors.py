@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from loops_in_code import OTHER_PROCESSORS, copying_loops, packed_loops, pretending
 from running import Runner, contiguous
@@ -76,6 +77,12 @@ NORM = (
     Step("sum", "float32", (3,)),
     Step("multiply", "float32", (2, 4)),
 )
+NUMBERS_MAX = (
+    Step("isnan", "bool", (0,)),
+    Step("constant", "float32", (), (("value", -np.inf),)),
+    Step("select", "float32", (1, 2, 0)),
+    Step("max", "float32", (3,)),
+)
 # Sizes, strides and dilations of windows.
 PLAIN, OVERLAPPING = ((1, 2, 2), (1, 2, 2), (1, 1, 1)), ((1, 3, 3), (1, 2, 2), (1, 1, 1))
 COORDINATES, WEIGHT = Operand("float32", ("s", "1")), Operand("float32", ("1", "0"))
@@ -99,6 +106,7 @@ KERNELS = {
     "prod-rows": (reduce_of("prod", ROWS), {"mul": 1}),
     "max-rows": (reduce_of("max", ROWS), {"max": 1}),
     "min-rows": (reduce_of("min", ROWS), {"min": 1}),
+    "numbers-max-rows": (rows_of(NUMBERS_MAX, 4, ROWS, once=True), {"max": 1}),
     "bfloat16-sum-rows": (reduce_of("sum", ROWS, "bfloat16"), {"add": 1}),
     "bfloat16-sum-columns": (reduce_of("sum", COLUMNS, "bfloat16"), {"add": 2}),
     "bfloat16-max-rows": (reduce_of("max", ROWS, "bfloat16"), {"max": 1}),
