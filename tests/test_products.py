@@ -361,6 +361,22 @@ def test_a_matrix_of_few_columns_times_a_vector_is_numpys(dtype: str, m: int, k:
     assert np.array_equal(run(row, {x: a, y: v}), (a @ v).T)
 
 
+@pytest.mark.parametrize("k", [2, 8, 16])
+def test_products_of_a_vector_and_a_matrix_of_some_columns_are_sums(k: int) -> None:
+    """Along its rows, or down its columns, from either side: as the matrix lies."""
+    rng = np.random.default_rng(k)
+    a, r, w = rng.normal(size=(300, k)), rng.normal(size=300), rng.normal(size=k)
+    x, y, z = (ng.placeholder(b.shape, dtype="float64") for b in (a, r, w))
+    along, down, turned = ng.numpy.matmul(x, z), ng.numpy.matmul(y, x), ng.numpy.matmul(ng.numpy.matrix_transpose(x), y)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation([along, down, turned] if k < 13 else [down, turned], x, y, z)
+        found = computation(a, r, w)
+        kinds = {name.partition("_")[0] for name in computation.stats()["kernels"]}
+    assert kinds <= {"reduce", "map", "copy"}  # two of the results are one
+    for one, wanted in zip(found[::-1], (a.T @ r, r @ a, a @ w), strict=False):
+        np.testing.assert_allclose(one, wanted, rtol=1e-12)
+
+
 def test_few_numbers_are_summed_with_what_is_computed_of_the_sums() -> None:
     """Also where the number of sums is not known: one kernel, which is a map."""
     image, weights = whole((7, 9, 3), "float32", 0), np.array([0.3, 0.6, 0.1], "float32")
