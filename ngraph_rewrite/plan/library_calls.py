@@ -81,7 +81,7 @@ def _searchsorted(term: Op, groups: Groups) -> Call:
     x, v = all_plain(term.args, groups)
     source = render_searchsorted(x.base.dtype.name, term.attribute("right"))
     count, length = prod(v.layout.shape), x.layout.shape[0]
-    return Call(source, (count, length, x, v, OUTPUT), loop_share(count, 5 * log2(length + 1)))
+    return Call(source, (count, length, x, v, OUTPUT), loop_share(count, 1 + log2(length + 1)))
 
 
 def _running(term: Op, groups: Groups) -> Call:
