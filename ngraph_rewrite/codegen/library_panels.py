@@ -52,17 +52,14 @@ def _panels(dtype: str) -> dict[str, str]:
         "reach": block(reach_lines(panel)),
         "read": block(_read(dtype, "panel", 3, str(WIDTH), "first", "0")),
         "write": block(_write(dtype, "panel", 3, str(WIDTH), "first", "wide")),
-        "read_tile": block([*_ENDS, *_read(dtype, "tile", 5, "some", "left", "zero")]),
-        "write_tile": block([*_write(dtype, "tile", 5, "some", "left", "lesser(some, n - left)"), "left += some"]),
+        "read_tile": block(_read(dtype, "tile", 5, "some", "left", "zero")),
+        "write_tile": block(_write(dtype, "tile", 5, "some", "left", "lesser(some, n - left)")),
         "reflect": block(_reflect(dtype)),
     }
 
 
-_ENDS = [f"some = select(n - left > {TILE // 2}, {TILE}, {WIDTH})"]
-
-
 def _read(dtype: str, into: str, buffer: int, width: str, left: str, zero: str) -> list[str]:
-    """Rows from `first` on of some columns, of which the first few are zeros."""
+    """Lines that bring columns from `left` on into workspace, from row `first` on, of which so many rows are zeros."""
     return [
         "for i in range(first, m):",
         f"    there = select(i < first + {zero}, 0, lesser({width}, n - {left}))",
@@ -75,6 +72,7 @@ def _read(dtype: str, into: str, buffer: int, width: str, left: str, zero: str) 
 
 
 def _write(dtype: str, source: str, buffer: int, width: str, left: str, count: str) -> list[str]:
+    """Lines that put so many of them back."""
     return [
         "for i in range(first, m):",
         f"    for j in range({count}):",
@@ -84,7 +82,7 @@ def _write(dtype: str, source: str, buffer: int, width: str, left: str, count: s
 
 
 def _reflect(dtype: str) -> list[str]:
-    """Reflect a tile, or what is few columns, at a column of the panel."""
+    """Lines that reflect a tile, or few columns, at a column of the panel."""
     given = "panel, step, first + step, m, twice, tile"
     return [
         f"if some == {TILE}:",
