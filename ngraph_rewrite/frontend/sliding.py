@@ -11,8 +11,8 @@ from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axis
 
-# What messages call an axis that has a number and no name, before that number.
-FEATURE = "feature "
+# What messages call an axis that has a number and no name, before that number: among features, or among all axes.
+FEATURE, PLACE = "feature ", "axis "
 # One value for every axis, one for each in order, or values by the axis or its name.
 ByAxis = Any
 
@@ -79,7 +79,7 @@ def _padding_forms(value: Any, axes: Sequence[str]) -> str:
 
 def _key(axis: str) -> str:
     """How an axis is written in a mapping: features have numbers."""
-    return axis.removeprefix(FEATURE) if axis.startswith(FEATURE) else repr(axis)
+    return axis.partition(" ")[2] if axis.startswith((FEATURE, PLACE)) else repr(axis)
 
 
 def paddings(call: str, value: ByAxis, axes: Sequence[str]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

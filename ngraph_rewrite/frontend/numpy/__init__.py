@@ -197,6 +197,11 @@ from ngraph_rewrite.frontend.numpy.histograms import (
     histogram_bin_edges,
     histogramdd,
 )
+from ngraph_rewrite.frontend.numpy.images import (
+    convolution,
+    deconvolution,
+    pooling,
+)
 from ngraph_rewrite.frontend.numpy.inspection import (
     __array_namespace_info__,
     bfloat16,
@@ -528,6 +533,7 @@ __all__ = [
     "concatenate",
     "conj",
     "conjugate",
+    "convolution",
     "convolve",
     "copy",
     "copysign",
@@ -542,6 +548,7 @@ __all__ = [
     "cumsum",
     "cumulative_prod",
     "cumulative_sum",
+    "deconvolution",
     "deg2rad",
     "degrees",
     "delete",
@@ -720,6 +727,7 @@ __all__ = [
     "polymul",
     "polysub",
     "polyval",
+    "pooling",
     "positive",
     "pow",
     "power",
