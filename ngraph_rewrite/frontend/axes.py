@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ngraph_rewrite.frontend import named_items  # noqa: F401  (it answers what is asked of terms)
 from ngraph_rewrite.frontend.arrangement import (
     as_simple,
     axes_with_order,

@@ -39,11 +39,18 @@ def canonical_index(items: Any, shape: Sequence[Extent]) -> Index:
     ((0, n, 1), (-n + 9, 9, 1))
     """
     items = items if isinstance(items, tuple) else (items,)
-    return tuple(_entry(i, n, k) for k, (i, n) in enumerate(zip(_spread(items, len(shape)), shape, strict=True)))
+    return tuple(_entry(i, n, k) for k, (i, n) in enumerate(zip(spread(items, len(shape)), shape, strict=True)))
 
 
-def _spread(items: tuple[Any, ...], rank: int) -> list[Any]:
-    """One item per axis: an ellipsis, or the end, stands for whole axes."""
+def spread(items: tuple[Any, ...], rank: int) -> list[Any]:
+    """One item per axis: an ellipsis, or the end, stands for whole axes.
+
+    Raises:
+        AttributeValueError: for more items than axes, or a second ellipsis.
+
+    >>> spread((..., 0), 3)
+    [slice(None, None, None), slice(None, None, None), 0]
+    """
     dots = [k for k, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
         raise AttributeValueError("an index can have only one ellipsis")
@@ -83,7 +90,10 @@ def _check_ends(item: slice, axis: int) -> None:
     for end in (item.start, item.stop):
         if isinstance(end, Op):
             what = f"a slice of axis {axis} begins or ends at {describe(end, 1)}: its length would depend on values"
-            do = f"take so many places as are known: ng.numpy.take(x, start + ng.numpy.arange(n), axis={axis})"
+            do = (
+                f"take so many places as are known: x[{':, ' * axis}start + places], with places = ng.numpy.arange(n), "
+                "or ng.constant(np.arange(n), axis) where axes have names"
+            )
             raise AttributeValueError(what, do=do)
 
 

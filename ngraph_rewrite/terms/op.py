@@ -30,6 +30,7 @@ from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 _MARKS = frozenset({"form", "mark"})  # what passes write
+_ITEMS = {"axes": "item by name", "numpy": "item"}  # what is asked of an index, by family
 
 # What stands for the device of every term: where a value will be is up to the target of a transformer.
 DEVICE = "graph"
@@ -286,10 +287,10 @@ class Op(Operators, Methods, Unanswered, Immutable):
     def __getitem__(self, item: Any) -> Op:
         if isinstance(self.type, TupleType):
             return build(lookup("core.item"), (self,), index=item)
-        if not self.rank or family_of([self]) == "numpy":
-            found = ask("item", self, item)
-            if found is not NotImplemented:
-                return found  # type: ignore[no-any-return]
+        family = family_of([self]) if self.rank else "numpy"
+        found = ask(_ITEMS[family], self, item) if family in _ITEMS else NotImplemented
+        if found is not NotImplemented:
+            return found  # type: ignore[no-any-return]
         items = item if isinstance(item, tuple) else (item,)
         if any(isinstance(i, tuple) for i in items):  # to NumPy a list of places, to the op the triple of a range
             raise AttributeValueError(f"the index {item!r}", where=user_line(), do="give integers or slices")

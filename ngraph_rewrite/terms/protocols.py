@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Python and NumPy may ask of a term, and who answers: functions that a frontend registers when it is imported.
 
-The questions are ``item`` (``x[i]`` of a term without names), ``ufunc`` and ``function`` (NumPy's own functions called
-with a term), ``namespace`` (the module with the array API standard's functions), and ``method`` (what to write for a
-method of arrays). A rule set asks for its ``stats``.
+The questions are ``item`` (``x[i]`` of a term without names), ``item by name`` (of one with names), ``ufunc`` and
+``function`` (NumPy's own functions called with a term), ``namespace`` (the module with the array API standard's
+functions), and ``method`` (what to write for a method of arrays). A rule set asks for its ``stats``.
 """
 
 from __future__ import annotations

@@ -103,12 +103,61 @@ def test_terms_with_names_keep_them_where_each_element_is_by_itself() -> None:
     assert {t.definition.family for t in made} == {"axes"} and {t.axes for t in made} == {h.axes}
 
 
+# Of two arrays of floats, or of integers: ops that the named family has, that it lacks, formulas and loops.
+BY_NAME: dict[str, list[Any]] = {
+    "float64": [
+        np.sinh, np.arctan, np.log10, np.trunc, np.fix, np.cbrt, np.spacing, np.signbit, np.exp2, np.sinc, np.i0,
+        np.hypot, np.arctan2, np.copysign, np.nextafter, np.fmod, np.logaddexp, np.heaviside, np.fmax, np.add,
+    ],
+    "int16": [
+        np.invert, np.bitwise_count, np.gcd, np.lcm, np.bitwise_xor, np.right_shift, np.left_shift, np.fmod, np.hypot,
+        np.power, np.float_power,
+    ],
+}  # fmt: skip
+EVERY = [(f, dtype) for dtype, functions in BY_NAME.items() for f in functions]
+
+
+@pytest.mark.parametrize(("function", "dtype"), EVERY, ids=lambda p: getattr(p, "__name__", p))
+def test_elements_by_themselves_are_matched_by_name_and_by_marks(function: Any, dtype: str) -> None:
+    """Whether or not the family has an op for it, in any order of axes, and beside numbers and terms without axes."""
+    a, b, c = np.arange(1, 7).reshape(2, 3).astype(dtype), np.array([2, 1], dtype), np.array(3, dtype)
+    named = [ng.placeholder(x, dtype) for x in ({"N": 2, "H": 3}, {"N": 2}, {})]
+    marked = [ng.simple.placeholder(x, dtype) for x in ((ng.simple.N(2), 3), (ng.simple.N(2),), ())]
+    for x, y, z in (named, marked):
+        if getattr(function, "nin", 1) == 1:
+            made, wanted = [function(x), function(y)], [function(a), function(b)]
+        else:
+            made = [function(x, y), function(y, x), function(x, 2), function(2, x), function(x, z), function(z, y)]
+            rows = b[:, None]
+            wanted = [function(a, rows), function(rows, a), function(a, 2), function(2, a), function(a, c)]
+            wanted.append(function(c, b))
+        assert {a.name for t in made for a in t.axes} == {a.name for a in x.axes}
+        with ng.make_transformer("reference") as transformer:
+            found = transformer.computation(made, x, y, z)(a, b, c)
+        for term, one, other in zip(made, found, wanted, strict=True):
+            assert one.dtype == other.dtype == term.dtype
+            at = [k.name for k in x.axes if k in term.axes]
+            turned = np.moveaxis(one, [term.axes.index(k) for k in x.axes if k in term.axes], range(len(at)))
+            np.testing.assert_allclose(turned, other, rtol=1e-14)
+
+
+def test_slopes_pass_through_ops_that_go_by_position() -> None:
+    h, n = ng.placeholder({"H": 3}, "float64"), ng.placeholder({"N": 2}, "float64")
+    slopes = ng.deriv(np.hypot(h, n), [h, n], error=1.0)
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(list(slopes), h, n)([3.0, 0.0, 6.0], [4.0, 8.0])
+    np.testing.assert_allclose(found[0], [3 / 5 + 3 / np.hypot(3, 8), 0, 6 / np.hypot(6, 4) + 0.6])
+    np.testing.assert_allclose(found[1], [4 / 5 + 1 + 4 / np.hypot(6, 4), 8 / np.hypot(3, 8) + 1 + 0.8])
+
+
 H, X = ng.placeholder({"H": 3}, name="h"), ng.placeholder((2, 3), name="x")
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: np.sum(H, axis=0), errors.FamilyError, "np.sum goes by position, and h has the names H"),
     (lambda: np.concatenate([X[0], H]), errors.FamilyError, "np.concatenate goes by position"),
     (lambda: np.add.reduce(H), errors.FamilyError, "add.reduce goes by position"),
-    (lambda: np.bitwise_and(H, 1), errors.FamilyError, "the axes family has no op bitwise_and"),
+    (lambda: np.bitwise_and(H, 1), errors.DTypeError, "numpy.bitwise_and.*expected bool or integers"),
+    (lambda: np.isnat(H), errors.FamilyError, "the axes family has no op isnat"),
+    (lambda: np.hypot(H, np.ones(3)), errors.FamilyError, "hypot: an array of shape .3,. has no axes to match by"),
     (lambda: np.isnat(X), errors.FamilyError, "(?s)the numpy family has no op isnat.*ops --family numpy"),
     (lambda: np.sort(X, kind="bubble"), errors.AttributeValueError, "(?s)np.sort: kind is 'bubble'.*the stable order"),
     (lambda: np.add(X, 1, out=np.ones((2, 3))), errors.ArgumentError, "np.add: out has no meaning"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formulas of functions that compute each element by itself, made of ops in the family of their operands.
 
-Each takes what builds an op of a name, then terms: `apply` matches these by position, `combine` by names, if any.
+Each takes what builds an op of a name, then terms: `apply` matches these by position, `made` by names, if any.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from ngraph_rewrite.frontend.arrangement import stop_gradient
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.choice import cast
+from ngraph_rewrite.frontend.numpy.keeping import made
 from ngraph_rewrite.frontend.numpy.number_formulas import (
     Make,
     as_float,
@@ -29,7 +30,7 @@ from ngraph_rewrite.frontend.numpy.number_formulas import (
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_terms
 from ngraph_rewrite.ops.checks import integer_only
 from ngraph_rewrite.terms.op import Op, family_of
-from ngraph_rewrite.terms.operands import as_operands, combine
+from ngraph_rewrite.terms.operands import as_operands
 from ngraph_rewrite.types.dtypes import FLOAT64, is_float
 
 Formula = Callable[..., Any]
@@ -222,7 +223,7 @@ def in_their_family(name: str, *operands: Any, **options: Any) -> Any:
     if not terms or family_of(terms) == "numpy":
         return without_names(name, *operands, **options)
     given = as_operands(_own(name, operands), family_of(terms), name)
-    return checked(name, FORMULAS[name], combine, *given, **options)
+    return checked(name, FORMULAS[name], made, *given, **options)
 
 
 def _own(name: str, operands: Iterable[Any]) -> list[Any]:

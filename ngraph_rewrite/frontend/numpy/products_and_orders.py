@@ -87,7 +87,7 @@ PRODUCTS: Mapping[str, Callable[..., Op]] = {
     "matmul": linear_algebra.matmul, "vecdot": linear_algebra.vecdot, "matvec": linear_algebra.matvec,
     "vecmat": linear_algebra.vecmat,
 }  # fmt: skip
-# Ufuncs that loop over all elements at once: terms with names are refused.
+# Ufuncs that loop over all elements at once, by position.
 LOOPS: Mapping[str, Callable[..., Op]] = {"gcd": divisors.gcd, "lcm": divisors.lcm}
 # What ufunc.accumulate is called as a function.
 ACCUMULATIONS: Mapping[str, Callable[..., Op]] = {

@@ -16,6 +16,7 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.choice import cast
 from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, statistical
 from ngraph_rewrite.frontend.numpy.formulas import FORMULAS, in_their_family
+from ngraph_rewrite.frontend.numpy.keeping import by_position, made
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, family_of
@@ -111,11 +112,10 @@ def _call(name: str, inputs: tuple[Any, ...]) -> Any:
     if short in products_and_orders.PRODUCTS:
         return _product(short, inputs)
     if short in products_and_orders.LOOPS:
-        _positional_only(short, inputs)
-        return products_and_orders.LOOPS[short](*inputs)
+        return by_position(products_and_orders.LOOPS[short], short, *inputs)
     if short in FORMULAS:
         return in_their_family(short, *inputs)
-    return combine(short, *inputs)
+    return made(short, *inputs)
 
 
 def _product(name: str, inputs: tuple[Any, ...]) -> Op:
