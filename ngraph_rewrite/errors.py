@@ -66,7 +66,7 @@ class OutOfRangeError(NGraphRewriteError, IndexError):
 
 
 class MissingMethodError(NGraphRewriteError, AttributeError):
-    """A method that arrays have and terms do not: here it is a function."""
+    """A method that arrays have and terms do not: here it is a function. Or a name that is NumPy's, and not here."""
 
 
 class ImmutableError(NGraphRewriteError, AttributeError):

@@ -157,7 +157,12 @@ WRONG: list[tuple[Any, Any, type[Exception], str]] = [
     (X, np.array(False), errors.AttributeValueError, "the index False"),
     (X, slice(None, None, 0), errors.AttributeValueError, "step 0"),
     (X, slice(ng.placeholder((), "int64", name="k"), None), errors.AttributeValueError, "axis 0 begins or ends at k"),
-    (N, (slice(None), slice(0, N[0, 0])), errors.AttributeValueError, r"(?s)depend on values.*x\[:, start \+ places\].*arange\(n\)"),
+    (
+        N,
+        (slice(None), slice(0, N[0, 0])),
+        errors.AttributeValueError,
+        r"(?s)depend on values.*x\[:, start \+ places\].*arange\(n\)",
+    ),
     (X, [0.5, 1.0], errors.DTypeError, "an index of float64"),
     (X, ng.placeholder((2,)), errors.DTypeError, "an index of float32"),
     (X, ng.placeholder(SHAPE, "bool", name="m"), errors.DTypeError, "the bool index m"),

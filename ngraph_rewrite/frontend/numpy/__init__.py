@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import sys
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ngraph_rewrite.frontend.numpy import (
     indexing,  # noqa: F401  (it answers what is asked of terms, as protocols do)
@@ -11,6 +15,7 @@ from ngraph_rewrite.frontend.numpy import (
     protocols,
     random,
 )
+from ngraph_rewrite.frontend.numpy.absent import refused
 from ngraph_rewrite.frontend.numpy.activations import (
     elu,
     gelu,
@@ -202,6 +207,12 @@ from ngraph_rewrite.frontend.numpy.images import (
     deconvolution,
     pooling,
 )
+from ngraph_rewrite.frontend.numpy.index_tricks import (
+    c_,
+    mgrid,
+    ogrid,
+    r_,
+)
 from ngraph_rewrite.frontend.numpy.inspection import (
     __array_namespace_info__,
     bfloat16,
@@ -266,6 +277,7 @@ from ngraph_rewrite.frontend.numpy.matrices import (
     vdot,
 )
 from ngraph_rewrite.frontend.numpy.more_elementwise import (
+    angle,
     bitwise_count,
     cbrt,
     deg2rad,
@@ -322,6 +334,10 @@ from ngraph_rewrite.frontend.numpy.packing import (
     unpackbits,
 )
 from ngraph_rewrite.frontend.numpy.padding import pad
+from ngraph_rewrite.frontend.numpy.polynomial_parts import (
+    poly,
+    polydiv,
+)
 from ngraph_rewrite.frontend.numpy.polynomials import (
     polyadd,
     polyder,
@@ -457,6 +473,15 @@ from ngraph_rewrite.frontend.scan import positional_scan as scan
 newaxis = None
 __array_api_version__ = protocols.VERSION
 
+euler_gamma: float = np.euler_gamma
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Nothing: what to write instead is said."""
+        raise refused(sys.modules[__name__], name)
+
+
 __all__ = [
     "__array_api_version__",
     "__array_namespace_info__",
@@ -469,6 +494,7 @@ __all__ = [
     "allclose",
     "amax",
     "amin",
+    "angle",
     "any",
     "append",
     "apply_along_axis",
@@ -522,6 +548,7 @@ __all__ = [
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
+    "c_",
     "can_cast",
     "cbrt",
     "ceil",
@@ -574,6 +601,7 @@ __all__ = [
     "equal",
     "erf",
     "erfinv",
+    "euler_gamma",
     "exp",
     "exp2",
     "expand_dims",
@@ -680,6 +708,7 @@ __all__ = [
     "mean",
     "median",
     "meshgrid",
+    "mgrid",
     "min",
     "minimum",
     "mod",
@@ -708,6 +737,7 @@ __all__ = [
     "nextafter",
     "nonzero",
     "not_equal",
+    "ogrid",
     "one_hot",
     "ones",
     "ones_like",
@@ -720,8 +750,10 @@ __all__ = [
     "pi",
     "piecewise",
     "place",
+    "poly",
     "polyadd",
     "polyder",
+    "polydiv",
     "polyfit",
     "polyint",
     "polymul",
@@ -737,6 +769,7 @@ __all__ = [
     "put_along_axis",
     "putmask",
     "quantile",
+    "r_",
     "rad2deg",
     "radians",
     "random",

@@ -23,6 +23,7 @@ from ngraph_rewrite.frontend.numpy import (
     nan_reductions,
     order_statistics,
     packing,
+    polynomial_parts,
     polynomials,
     refilled,
     samples,
@@ -49,6 +50,11 @@ def _in_its_family(name: str) -> Callable[..., Op]:
     return function
 
 
+def _angle(z: Array, deg: bool = False) -> Op:
+    found = in_their_family("angle", z)
+    return in_their_family("degrees", found) if deg else found  # type: ignore[no-any-return]
+
+
 def _nan_to_num(x: Array, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Op:
     return special_values.replaced(in_their_family, x, nan, posinf, neginf)
 
@@ -63,7 +69,9 @@ def _copy(a: Array, order: str = "K", subok: bool = False) -> Op:
 
 
 # Functions that work on each element by itself: terms with names keep them.
-EACH_ELEMENT = frozenset({np.fix, np.sinc, np.isposinf, np.isneginf, np.nan_to_num, np.isclose, np.i0, np.copy})
+EACH_ELEMENT = frozenset(
+    {np.fix, np.sinc, np.isposinf, np.isneginf, np.nan_to_num, np.isclose, np.i0, np.copy, np.angle}
+)
 
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.fix: _in_its_family("fix"), np.sinc: _in_its_family("sinc"), np.isposinf: _in_its_family("isposinf"),
@@ -106,5 +114,6 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.histogramdd: histograms.histogramdd,
     np.polyadd: polynomials.polyadd, np.polysub: polynomials.polysub, np.polymul: polynomials.polymul,
     np.polyder: polynomials.polyder, np.polyint: polynomials.polyint, np.polyfit: polynomials.polyfit,
+    np.poly: polynomial_parts.poly, np.polydiv: polynomial_parts.polydiv, np.angle: _angle,
     np.packbits: packing.packbits, np.unpackbits: packing.unpackbits, np.resize: refilled.resize,
 }  # fmt: skip

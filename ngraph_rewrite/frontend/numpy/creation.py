@@ -14,7 +14,7 @@ from ngraph_rewrite.frontend.building import checked, dimensions
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term, on_device, several
 from ngraph_rewrite.frontend.storage import constant
-from ngraph_rewrite.ops.checks import extents, listed, one_of
+from ngraph_rewrite.ops.checks import extents, flag, listed, one_of
 from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -187,14 +187,15 @@ def triu(x: Array, /, k: int = 0) -> Op:
     return apply("triu", as_term(x), k=k)
 
 
-def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Op, ...]:
+def meshgrid(*arrays: Array, indexing: str = "xy", sparse: bool = False) -> tuple[Op, ...]:
     """Coordinate arrays of a grid: each of the vectors repeated along the axes of the others.
 
     Args:
         indexing: "ij": the axes stand in the order of the vectors; "xy": the first two are exchanged.
+        sparse: Whether they stay of length 1 along other axes than their own: what they are in is broadcast.
 
     Raises:
-        AttributeValueError: for another indexing.
+        AttributeValueError: for another indexing, or a `sparse` that is neither True nor False.
 
     >>> import ngraph_rewrite as ng
     >>> [x.shape for x in ng.numpy.meshgrid([1, 2, 3], [4, 5])]
@@ -209,6 +210,8 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Op, ...]:
     if indexing == "xy" and count > 1:
         order[:2] = [1, 0]
     shaped = [_along(x, order[i], count) for i, x in enumerate(terms)]
+    if checked("meshgrid", flag, sparse, "sparse"):
+        return tuple(shaped)
     shape = stretched(*(x.shape for x in shaped))
     return tuple(apply("broadcast_to", x, shape=shape) for x in shaped)
 

@@ -144,6 +144,12 @@ def _scaled(factor: float) -> Formula:
     return formula
 
 
+def _angle(make: Make, x: Op) -> Op:
+    """That of a complex number without an imaginary part: half a turn where there is a sign, and no slope."""
+    x = as_float(x)
+    return make("select", make("isnan", x), x, make("multiply", cast(make("signbit", x), x.dtype), math.pi))
+
+
 def _sinc(make: Make, x: Op) -> Op:
     """By a series near 0, where the slopes of a quotient would be differences of large numbers."""
     angle = make("multiply", own_float(x), math.pi)
@@ -193,7 +199,8 @@ FORMULAS: Mapping[str, Formula] = {
     "fmax": _known("maximum"), "fmin": _known("minimum"), "fabs": _fabs, "rint": _rint, "fix": _fix, "fmod": _fmod,
     "divmod": _divmod, "modf": _modf, "exp2": _exp2, "cbrt": _cbrt, "float_power": _float_power, "ldexp": _ldexp,
     "logaddexp2": _logaddexp2, "deg2rad": _scaled(math.pi / 180), "radians": _scaled(math.pi / 180),
-    "rad2deg": _scaled(180 / math.pi), "degrees": _scaled(180 / math.pi), "sinc": _sinc, "heaviside": _heaviside,
+    "rad2deg": _scaled(180 / math.pi), "degrees": _scaled(180 / math.pi), "sinc": _sinc, "angle": _angle,
+    "heaviside": _heaviside,
     "isposinf": _isposinf, "isneginf": _isneginf, "isclose": close, "nan_to_num": replaced,
     "bitwise_count": bitwise_count, "frexp": frexp, "spacing": spacing, "i0": i0,
 }  # fmt: skip

@@ -6,12 +6,14 @@ Matrices are in the last two axes, and each function takes as many as there are 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.errors import ArgumentError, AxesError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy import linear_algebra, matrices
+from ngraph_rewrite.frontend.numpy.absent import refused
 from ngraph_rewrite.frontend.numpy.equations import (
     SlogdetResult,
     cholesky,
@@ -27,6 +29,7 @@ from ngraph_rewrite.frontend.numpy.norms import matrix_norm, matrix_power, norm,
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term, as_terms
 from ngraph_rewrite.frontend.numpy.orthogonal import QRResult, qr
 from ngraph_rewrite.frontend.numpy.spectra import EighResult, SVDResult, eigh, eigvalsh, svd, svdvals
+from ngraph_rewrite.frontend.numpy.tensor_equations import tensorinv, tensorsolve
 from ngraph_rewrite.ops.checks import position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -118,6 +121,13 @@ def multi_dot(arrays: Sequence[Array]) -> Op:
     return linear_algebra.einsum(*[one for pair in zip(terms, ends, strict=True) for one in pair], kept)
 
 
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Nothing: what to write instead is said."""
+        raise refused(sys.modules[__name__], name)
+
+
 __all__ = [
     "EighResult",
     "LstsqResult",
@@ -149,6 +159,8 @@ __all__ = [
     "svd",
     "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
     "vector_norm",

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.elementwise import floor_divide, remainder, where
 from ngraph_rewrite.frontend.numpy.formulas import without_names
 from ngraph_rewrite.frontend.numpy.operands import Array, as_terms
+from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
@@ -238,6 +240,23 @@ def bitwise_count(x: Array, /) -> Op:
     uint8[3]
     """
     return _one("bitwise_count", x)
+
+
+def angle(z: Array, /, deg: bool = False) -> Op:
+    """The angle of a number as a complex one: 0, or pi where it has a negative sign; NaN stays NaN.
+
+    Args:
+        deg: Whether it is given in degrees.
+
+    Raises:
+        AttributeValueError: for a `deg` that is neither True nor False.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.angle(ng.placeholder((3,))).type
+    float32[3]
+    """
+    found = _one("angle", z)
+    return _one("degrees", found) if checked("angle", flag, deg, "deg") else found
 
 
 def select(conditions: Sequence[Array], choices: Sequence[Array], /, default: Array = 0) -> Op:

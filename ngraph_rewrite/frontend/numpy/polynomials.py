@@ -94,7 +94,7 @@ def polymul(a1: Polynomial, a2: Polynomial, /) -> Op:
     >>> ng.numpy.polymul(ng.placeholder((3,)), [1.0, 2.0]).type
     float32[4]
     """
-    return convolve(_factors("polymul", a1), _factors("polymul", a2))
+    return convolve(factors_of("polymul", a1), factors_of("polymul", a2))
 
 
 def polyder(p: Polynomial, /, m: int = 1) -> Op:
@@ -109,7 +109,7 @@ def polyder(p: Polynomial, /, m: int = 1) -> Op:
     >>> ng.numpy.polyder(ng.placeholder((3,), "float64")).type
     float64[2]
     """
-    found = _factors("polyder", p)
+    found = factors_of("polyder", p)
     for _ in range(_order("polyder", m)):
         degree = checked("polyder", known_length, found.shape[0], "the polynomial") - 1
         found = multiply(part_along(found, 0, None, -1), arange(max(degree, 0), 0, -1, dtype="int64"))
@@ -132,7 +132,7 @@ def polyint(p: Polynomial, /, m: int = 1, k: Any = None) -> Op:
     >>> ng.numpy.polyint(ng.placeholder((3,)), 2, [0.5, 1.0]).type
     float64[5]
     """
-    found, count = _factors("polyint", p), _order("polyint", m)
+    found, count = factors_of("polyint", p), _order("polyint", m)
     for constant in _constants(k, count):
         length = checked("polyint", known_length, found.shape[0], "the polynomial")
         shares = divide(found, arange(length, 0, -1, dtype="int64"))
@@ -179,7 +179,7 @@ def polyfit(
         limit = count * error if isinstance(count, int) else multiply(astype(as_term(count), FLOAT64), error)
     powers, values = astype(vander(at, degree + 1), FLOAT64), astype(values, FLOAT64)
     if w is not None:
-        powers, values = _weighted(powers, values, _factors("polyfit", w))
+        powers, values = _weighted(powers, values, factors_of("polyfit", w))
     sizes = sqrt(total(square(powers), axis=0))
     powers = divide(powers, sizes)
     fit = lstsq(powers, values, limit)
@@ -222,7 +222,8 @@ def _weighted(powers: Op, values: Op, weights: Op) -> tuple[Op, Op]:
     return multiply(powers, columns), multiply(values, columns if values.rank == 2 else weights)
 
 
-def _factors(call: str, p: Polynomial) -> Op:
+def factors_of(call: str, p: Polynomial) -> Op:
+    """Coefficients as a vector; one may stand alone."""
     term = as_term(p)  # type: ignore[arg-type]
     if term.rank > 1:
         raise AxesError(f"{call}: expected a vector, got {term.type!r}", where=user_line(), do="ravel it")
@@ -231,7 +232,7 @@ def _factors(call: str, p: Polynomial) -> Op:
 
 def _alike(call: str, a1: Polynomial, a2: Polynomial) -> tuple[Op, Op]:
     """Both, with zeros in front of the shorter one."""
-    x, y = _factors(call, a1), _factors(call, a2)
+    x, y = factors_of(call, a1), factors_of(call, a2)
     if x.shape == y.shape:
         return x, y
     n, m = (checked(call, known_length, t.shape[0], "a polynomial") for t in (x, y))

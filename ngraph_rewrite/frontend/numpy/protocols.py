@@ -15,6 +15,7 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.choice import cast
 from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, statistical
+from ngraph_rewrite.frontend.numpy.absent import instead
 from ngraph_rewrite.frontend.numpy.formulas import FORMULAS, in_their_family
 from ngraph_rewrite.frontend.numpy.keeping import by_position, made
 from ngraph_rewrite.frontend.numpy.operands import apply, as_term
@@ -211,7 +212,7 @@ def called_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ours = numpy_names.FUNCTIONS.get(function)
     if ours is None:
         sized = f"use ng.{name.replace('np', 'numpy', 1)}, and say how many are wanted: size=..."
-        do = sized if function in numpy_names.SIZED else "ng.numpy has what there is"
+        do = sized if function in numpy_names.SIZED else _instead(name) or "ng.numpy has what there is"
         raise ArgumentError(f"{name} has no meaning for terms", where=user_line(), do=do)
     if function not in numpy_names.EACH_ELEMENT:
         _positional_only(name.removeprefix("np."), args)
@@ -222,6 +223,13 @@ def called_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
             raise
         what = str(error).replace(ours.__qualname__, name, 1)
         raise ArgumentError(what, where=user_line(), do="ng.numpy says which arguments there are") from None
+
+
+def _instead(name: str) -> str | None:
+    """What to write for a function of NumPy's, as ``np.linalg.eig``, that has no meaning for terms."""
+    where, _, short = name.rpartition(".")
+    module = sys.modules.get(where.replace("np", __name__.rpartition(".")[0], 1))
+    return None if module is None else instead(module, short)
 
 
 def _positional_only(name: str, args: Iterable[Any]) -> None:

@@ -6,6 +6,10 @@ The seed is that of a transformer; the same seed draws the same numbers on every
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ngraph_rewrite.frontend.numpy.absent import refused
 from ngraph_rewrite.frontend.numpy.counts import binomial, geometric, negative_binomial, poisson
 from ngraph_rewrite.frontend.numpy.distributions import (
     exponential,
@@ -36,6 +40,13 @@ from ngraph_rewrite.frontend.numpy.gamma_distributions import (
     standard_t,
 )
 from ngraph_rewrite.frontend.numpy.whole_numbers import integers
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Nothing: what to write instead is said."""
+        raise refused(sys.modules[__name__], name)
+
 
 __all__ = [
     "beta",

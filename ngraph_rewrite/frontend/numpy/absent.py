@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that are looked for in ``ng.numpy`` and are not there: what to write instead.
+
+Some are NumPy's, some of earlier versions of it, some of other libraries that follow it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ngraph_rewrite.errors import MissingMethodError
+from ngraph_rewrite.terms.info import user_line
+
+_COMPLEX = "there are no complex numbers: compute it with NumPy, of values"
+_SEED = "the seed is that of a transformer: ng.make_transformer(name, seed=...)"
+_DISTANCE = "nothing is counted before values are known: give known places, as x[start:stop]"
+_OF_ARRAYS = "NumPy's is of arrays, and terms have no values: give it what transformer.computation(term)() gives"
+_READ = "read it with NumPy: functions take arrays, and ng.numpy.asarray makes terms of them"
+
+# What to write instead, by the last part of the module's name.
+_INSTEAD: Mapping[str, Mapping[str, str]] = {
+    "numpy": {
+        **dict.fromkeys(("fft", "complex64", "complex128", "roots", "sort_complex", "real_if_close"), _COMPLEX),
+        "trim_zeros": _DISTANCE,
+        "copyto": "terms are immutable: ng.numpy.where(mask, values, x), or ng.numpy.at(x)[index].set(values)",
+        **dict.fromkeys(("vectorize", "frompyfunc", "nditer", "ndenumerate", "ndindex"),
+                        "ng.numpy.vmap maps a function over an axis"),
+        "broadcast": "use ng.numpy.broadcast_arrays, or broadcast_shapes", "from_dlpack": "use ng.numpy.asarray",
+        **dict.fromkeys(("asfortranarray", "asarray_chkfinite", "require", "asfarray", "tensor", "as_tensor"),
+                        "use ng.numpy.asarray"),
+        "einsum_path": "ng.numpy.einsum finds an order by itself", "bmat": "use ng.numpy.block",
+        "sliding_window_view": "use ng.numpy.pooling or convolution, or ng.simple.windows",
+        **dict.fromkeys(("layer_norm", "batch_norm"), "ng.simple has it by position, ng by name"),
+        **dict.fromkeys(("conv", "conv1d", "conv2d", "conv3d"), "use ng.numpy.convolution"),
+        **dict.fromkeys(("conv_transpose", "conv_transpose2d"), "use ng.numpy.deconvolution"),
+        **dict.fromkeys(("max_pool", "avg_pool", "max_pool2d", "avg_pool2d"), "use ng.numpy.pooling"),
+        "cross_entropy": "-ng.numpy.take_along_axis(ng.numpy.log_softmax(scores, axis=-1), classes[:, None], axis=-1)",
+        "index_update": "use ng.numpy.at(x)[index].set(values)",
+    },
+    "linalg": {
+        **dict.fromkeys(("eig", "eigvals"), "eigenvalues of what is not symmetric are complex; eigh is for what is"),
+        "LinAlgError": "values are not known when a graph is built: what cannot be computed is NaN, no error",
+        "matvec": "use ng.numpy.matvec",
+    },
+    "random": {
+        **dict.fromkeys(("seed", "default_rng", "RandomState", "Generator", "get_state", "PRNGKey"), _SEED),
+    },
+}  # fmt: skip
+# Other names of what is there.
+_NAMES: Mapping[str, Mapping[str, str]] = {
+    "numpy": {
+        "row_stack": "vstack", "trapz": "trapezoid", "in1d": "isin", "product": "prod", "cumproduct": "cumprod",
+        "sometrue": "any", "alltrue": "all", "round_": "round", "msort": "sort", "cat": "concat", "swish": "silu",
+        "clamp": "clip", "unsqueeze": "expand_dims", "permute": "permute_dims", "gather": "take_along_axis",
+        "mm": "matmul", "bmm": "matmul", "masked_fill": "where", "scatter": "at", "topk": "top_k",
+        "logsigmoid": "log_sigmoid", "expit": "sigmoid", "gammaln": "lgamma", "PINF": "inf", "Inf": "inf", "NaN": "nan",
+        "float_": "float64", "bool_": "bool", "single": "float32", "double": "float64", "half": "float16",
+        "int_": "int64",
+        "matrix_power": "linalg.matrix_power", "norm": "linalg.norm", "solve": "linalg.solve", "inv": "linalg.inv",
+        "promote_types": "result_type",
+    },
+    "linalg": {"triangular_solve": "solve_triangular", "lu_solve": "solve"},
+    "random": {
+        "rand": "random", "random_sample": "random", "ranf": "random", "sample": "random", "randn": "standard_normal",
+        "randint": "integers", "random_integers": "integers", "shuffle": "permutation", "permuted": "permutation",
+        "categorical": "choice", "bernoulli": "binomial",
+    },
+}  # fmt: skip
+
+
+def refused(module: ModuleType, name: str) -> AttributeError:
+    """The error for a name that a module has not.
+
+    >>> import ngraph_rewrite as ng
+    >>> raise refused(ng.numpy, "trapz")
+    Traceback (most recent call last):
+        ...
+    ngraph_rewrite.errors.MissingMethodError: ng.numpy has no trapz
+    ...
+    """
+    called = _called(module)
+    if name.startswith("_"):
+        return AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+    return MissingMethodError(f"{called} has no {name}", where=user_line(), do=instead(module, name))
+
+
+def instead(module: ModuleType, name: str) -> str | None:
+    """What to write where a module lacks a name; None if nothing comes near.
+
+    >>> import ngraph_rewrite as ng
+    >>> instead(ng.numpy.random, "randn"), instead(ng.numpy, "sofmax"), instead(ng.numpy, "deriv")
+    ('use ng.numpy.random.standard_normal', 'did you mean ng.numpy.softmax?', 'use ng.deriv')
+    """
+    called, short = _called(module), module.__name__.rpartition(".")[2]
+    if name in _INSTEAD[short]:
+        return _INSTEAD[short][name]
+    if name in _NAMES[short]:
+        return f"use {called}.{_NAMES[short][name]}"
+    root = sys.modules[__name__.partition(".")[0]]
+    if name in root.__all__ and name not in ("numpy", "simple", "semi"):
+        return f"use ng.{name}"
+    if (told := _of_numpy(short, name)) is not None:
+        return told
+    near = difflib.get_close_matches(name, module.__all__, n=1, cutoff=0.8)
+    return f"did you mean {called}.{near[0]}?" if near else None
+
+
+def _of_numpy(short: str, name: str) -> str | None:
+    """What to say of NumPy's other names: its dtypes serve here, its functions take values."""
+    there: Any = getattr(np if short == "numpy" else getattr(np, short), name, None)
+    if there is None:
+        return None
+    if inspect.isclass(there) and issubclass(there, np.complexfloating):
+        return _COMPLEX
+    if name in _OF_TYPES or (inspect.isclass(there) and issubclass(there, np.generic)):
+        return f"np.{name} is of dtypes and indices, and serves beside terms as well"
+    return _READ if name.startswith(("load", "from", "genfrom")) else _OF_ARRAYS
+
+
+def _called(module: ModuleType) -> str:
+    return module.__name__.replace(f"{__name__.partition('.')[0]}.frontend", "ng", 1)
+
+
+# What NumPy has for types and indices, which are the same here.
+_OF_TYPES = frozenset(
+    {
+        "common_type", "dtype", "index_exp", "isscalar", "issubdtype", "iterable", "min_scalar_type", "mintypecode",
+        "s_", "typecodes", "typename",
+    }
+)  # fmt: skip
