@@ -42,6 +42,14 @@ def test_slopes_of_drawn_numbers(target: str) -> None:
     )
 
 
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_the_slope_of_an_infinite_shape_is_1(target: str) -> None:
+    a = ng.placeholder((3,), "float64", name="a")
+    numbers, found = slopes(ng.numpy.random.standard_gamma(a), a, np.array([np.inf, 1e308, 1e30]), target)
+    assert_allclose(numbers, [np.inf, 1e308, 1e30])
+    assert_allclose(found, 1)
+
+
 def test_slopes_at_all_quantiles() -> None:
     """The rule asks for nothing but the number and its shape: so it is given numbers from far out."""
     a, x = np.broadcast_arrays(SHAPES[:, None], special.gammaincinv(SHAPES[:, None], PARTS))

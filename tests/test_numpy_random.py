@@ -73,6 +73,11 @@ CONTINUOUS: dict[str, tuple[Callable[..., Op], tuple[float, ...], Curve]] = {
     "f": (random.f, (3.0, 5.0), stats.f(3, 5).cdf),
     "standard_t": (random.standard_t, (4.0,), stats.t(4).cdf),
     "power": (random.power, (3.0,), stats.powerlaw(3).cdf),
+    "wald": (random.wald, (3.0, 2.0), stats.invgauss(1.5, scale=2).cdf),
+    "wald, far from its scale": (random.wald, (50.0, 0.5), stats.invgauss(100, scale=0.5).cdf),
+    "noncentral_chisquare": (random.noncentral_chisquare, (3.0, 2.0), stats.ncx2(3, 2).cdf),
+    "noncentral_chisquare of few": (random.noncentral_chisquare, (0.7, 4.0), stats.ncx2(0.7, 4).cdf),
+    "noncentral_f": (random.noncentral_f, (3.0, 5.0, 1.5), stats.ncf(3, 5, 1.5).cdf),
 }
 
 
@@ -181,6 +186,8 @@ COUNTS: dict[str, tuple[Op, Any]] = {
     "failures": (random.negative_binomial(2.5, 0.4, COUNT), stats.nbinom(2.5, 0.4)),
     "successes": (random.binomial(60, 0.3, COUNT), stats.binom(60, 0.3)),
     "most succeed": (random.binomial(60, 0.95, COUNT), stats.binom(60, 0.95)),
+    "a series": (random.logseries(0.4, COUNT), stats.logser(0.4)),
+    "a long series": (random.logseries(0.98, COUNT), stats.logser(0.98)),
 }
 
 
@@ -209,6 +216,40 @@ def test_parameters_of_counts_may_be_terms() -> None:
     assert_allclose(found[0].mean(axis=1), [0, 300], rtol=0.01)
     assert_allclose(found[1].mean(axis=0), [[0, 0.25, 1], [0, 250, 1000]], rtol=0.03)
     assert not found[2].any()
+
+
+def test_a_series_of_terms() -> None:
+    """At 0 each count is 1; beside 1 they are as large as an integer."""
+    p = ng.placeholder((3, 1), "float64", name="p")
+    found = ran(random.logseries(p, (3, COUNT)), [p], [[[0.0], [0.9], [1 - 2.0**-53]]])
+    assert (found[0] == 1).all()
+    assert_allclose(found[1].mean(), -0.9 / 0.1 / math.log(0.1), rtol=0.03)
+    assert found[2].min() >= 1
+    slope = ng.deriv(random.logseries(p, dtype="float64"), p, error=np.ones((3, 1)))
+    assert not ran(slope, [p], [[[0.0], [0.5], [0.9]]]).any()
+
+
+def test_derivatives_of_what_is_not_central() -> None:
+    """A mean of df + nonc: its slopes are 1, by nonc where df is a number."""
+    df, nonc = ng.placeholder((), "float64"), ng.placeholder((), "float64")
+    by_nonc = ng.deriv(ng.numpy.mean(random.noncentral_chisquare(2.5, nonc, COUNT)), nonc)
+    by_df = ng.deriv(ng.numpy.mean(random.noncentral_chisquare(df, nonc, COUNT)), df)
+    f = ng.numpy.mean(random.noncentral_f(2.5, 12.0, nonc, COUNT))  # its mean is 12 / 10 * (2.5 + nonc) / 2.5
+    found = ran([by_nonc, by_df, ng.deriv(f, nonc)], [df, nonc], [3.0, 2.0])
+    assert_allclose(found, [1, 1, 0.48], rtol=0.05)
+
+
+def test_numbers_without_a_mean_are_no_nan() -> None:
+    """Of few degrees of freedom: those beyond a float are infinite, others are numbers, and signs are as probable."""
+    df = ng.placeholder((COUNT,), "float64")
+    wide = random.standard_t(df)
+    numbers, slope = ran([wide, ng.deriv(wide, df, error=np.ones(COUNT))], [df], [np.full(COUNT, 0.01)])
+    assert not np.isnan(numbers).any() and np.isfinite(slope[np.abs(numbers) < 1e290]).all()
+    assert_allclose(np.isinf(numbers).mean(), 2 * stats.t(0.01).sf(np.finfo("float64").max), rtol=0.3)
+    assert abs((numbers > 0).mean() - 0.5) < 0.02
+    assert_allclose(np.median(np.log(np.abs(numbers))), np.log(stats.t(0.01).ppf(0.75)), rtol=0.05)
+    for term in (random.standard_t(0.01, COUNT), random.f(0.01, 0.01, COUNT)):
+        assert not np.isnan(ran(term)).any()
 
 
 def test_a_count_that_an_integer_has_no_room_for_is_the_largest() -> None:
@@ -389,6 +430,10 @@ MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [
     (AttributeValueError, "gamma: scale is inf", lambda: random.gamma(1, math.inf)),
     (AttributeValueError, "beta: b is 0[\\s\\S]*above 0", lambda: random.beta(1, 0)),
     (AttributeValueError, "standard_t: df is 0", lambda: random.standard_t(0)),
+    (AttributeValueError, "wald: scale is 0", lambda: random.wald(1, 0)),
+    (AttributeValueError, "noncentral_chisquare: nonc is -1", lambda: random.noncentral_chisquare(1, -1)),
+    (AttributeValueError, "noncentral_f: dfden is 0", lambda: random.noncentral_f(1, 0, 1)),
+    (AttributeValueError, "logseries: p is 1[\\s\\S]*below 1", lambda: random.logseries(1)),
     (AttributeValueError, "poisson: lam is -0.5", lambda: random.poisson(-0.5)),
     (AttributeValueError, "negative_binomial: n is 0", lambda: random.negative_binomial(0, 0.5)),
     (AttributeValueError, "negative_binomial: p is 0", lambda: random.negative_binomial(3, 0)),

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
+from ngraph_rewrite.frontend.arrangement import stop_gradient
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import ceil, clip, log, log1p
+from ngraph_rewrite.frontend.numpy.elementwise import ceil, clip, exp, floor, log, log1p
 from ngraph_rewrite.frontend.numpy.gamma_distributions import gamma_numbers, in_double
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
@@ -22,6 +23,7 @@ from ngraph_rewrite.frontend.numpy.random_parameters import (
     Wanted,
     check_positive,
     check_probability,
+    counted,
     drawn,
     known,
     wanted,
@@ -51,7 +53,7 @@ def poisson(lam: Array = 1.0, size: Size = None, *, dtype: Any = "int64") -> Op:
     check_positive("poisson", lam=lam)
     kind = checked("poisson", as_dtype, dtype)
     asked = wanted("poisson", size, FLOAT64, lam)
-    return fitting(_counted(asked, in_double(asked.parameters[0])), kind)
+    return fitting(counted(asked, in_double(asked.parameters[0])), kind)
 
 
 def negative_binomial(n: Array, p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
@@ -70,7 +72,7 @@ def negative_binomial(n: Array, p: Array, size: Size = None, *, dtype: Any = "in
     kind = checked("negative_binomial", as_dtype, dtype)
     asked = wanted("negative_binomial", size, FLOAT64, n, p)
     chance = in_double(asked.parameters[1])
-    return fitting(_counted(asked, gamma_numbers(asked, asked.parameters[0]) * ((1 - chance) / chance)), kind)
+    return fitting(counted(asked, gamma_numbers(asked, asked.parameters[0]) * ((1 - chance) / chance)), kind)
 
 
 def binomial(n: Array, p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
@@ -115,6 +117,29 @@ def geometric(p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
     return fitting(clip(ceil(log(asked.positive()) / missed), 1, None), kind)
 
 
+def logseries(p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
+    """Counts from 1 on, each as probable as the power of `p` in the series of -log(1 - `p`). As `geometric` otherwise.
+
+    They are attempts that fail with a probability that is drawn, too, and the one that does not. Kemp, "Efficient
+    generation of logarithmically distributed pseudo-random variables", Applied Statistics 30 (1981).
+
+    Args:
+        p: A number from 0 to below 1, or a term, which is broadcast. No derivative passes to it.
+
+    Raises:
+        AttributeValueError: for another number.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.random.logseries(0.5, 3).type
+    int64[3]
+    """
+    check_probability("logseries", p, one=False)
+    kind = checked("logseries", as_dtype, dtype)
+    asked = wanted("logseries", size, FLOAT64, p)
+    missed = log1p(-exp(log1p(-stop_gradient(in_double(asked.parameters[0]))) * asked.positive()))
+    return fitting(clip(floor(log(asked.positive()) / missed) + 1, 1, None), kind)
+
+
 def attempts(call: str, n: Array, kind: DType) -> int | Op:
     """A number of attempts: an integer, or a term of integers.
 
@@ -153,11 +178,6 @@ def succeeded(asked: Wanted, n: Parameter, p: Parameter) -> Op:
 def fitting(counts: Op, kind: DType) -> Op:
     """Counts in a dtype; those that it has no room for as the largest float64 that it has."""
     return astype(clip(counts, None, _largest(kind)), kind)
-
-
-def _counted(asked: Wanted, mean: Op) -> Op:
-    """Counts of a mean, of float64."""
-    return build_term("semi.poisson_draw", broadcast_to(mean, asked.shape), drawn(asked.shape, FLOAT64))
 
 
 def _largest(kind: DType) -> float | None:

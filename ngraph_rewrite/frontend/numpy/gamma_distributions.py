@@ -11,7 +11,7 @@ from typing import Any
 
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import clip, exp, log, sigmoid, sqrt, where
+from ngraph_rewrite.frontend.numpy.elementwise import abs, clip, exp, log, sigmoid, sign, where
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.operands import Array, as_number
 from ngraph_rewrite.frontend.numpy.random_parameters import (
@@ -108,14 +108,18 @@ def f(dfnum: Array, dfden: Array, size: Size = None, *, dtype: Any = None) -> Op
 def standard_t(df: Array, size: Size = None, *, dtype: Any = None) -> Op:
     """Numbers of Student's t distribution: normal ones, by the root of a mean of squares. All else is as of `beta`.
 
+    Those of a `df` near 0 soon exceed a float: these are infinite.
+
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.random.standard_t(5, 3).type
     float32[3]
     """
     check_positive("standard_t", zero=False, df=df)
     asked = wanted("standard_t", size, dtype, df)
-    mean = _squares(asked, asked.parameters[0]) / in_double(asked.parameters[0])
-    return asked.result(astype(asked.normal(), FLOAT64) / sqrt(mean))
+    half = in_double(asked.parameters[0]) * 0.5
+    mean = gamma_logarithms(asked, half) - log(half)
+    number = astype(asked.normal(), FLOAT64)
+    return asked.result(sign(number) * exp(log(abs(number)) - mean * 0.5))
 
 
 def power(a: Array, size: Size = None, *, dtype: Any = None) -> Op:

@@ -10,7 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.frontend.numpy.absent import refused
-from ngraph_rewrite.frontend.numpy.counts import binomial, geometric, negative_binomial, poisson
+from ngraph_rewrite.frontend.numpy.composed_distributions import noncentral_chisquare, noncentral_f, wald
+from ngraph_rewrite.frontend.numpy.counts import binomial, geometric, logseries, negative_binomial, poisson
 from ngraph_rewrite.frontend.numpy.distributions import (
     exponential,
     gumbel,
@@ -63,9 +64,12 @@ __all__ = [
     "laplace",
     "logistic",
     "lognormal",
+    "logseries",
     "multinomial",
     "multivariate_normal",
     "negative_binomial",
+    "noncentral_chisquare",
+    "noncentral_f",
     "normal",
     "pareto",
     "permutation",
@@ -80,5 +84,6 @@ __all__ = [
     "standard_t",
     "triangular",
     "uniform",
+    "wald",
     "weibull",
 ]

@@ -12,12 +12,13 @@ from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError, NG
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
+from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.ops.checks import extents, listed
 from ngraph_rewrite.ops.stretching import Shape, stretched
 from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import FLOAT32, DType, as_dtype, finfo, is_float, promote, wide
+from ngraph_rewrite.types.dtypes import FLOAT32, FLOAT64, DType, as_dtype, finfo, is_float, promote, wide
 from ngraph_rewrite.types.lengths import Length
 
 # A length, several, or None for as many as the parameters have.
@@ -69,6 +70,11 @@ def drawn(shape: Shape, dtype: DType, low: float = 0.0, high: float = 1.0) -> Op
     return build_term("semi.uniform", shape=shape, dtype=dtype, low=low, high=high, uid=Uid())
 
 
+def counted(asked: Wanted, mean: Op) -> Op:
+    """Poisson counts of a mean, of float64."""
+    return build_term("semi.poisson_draw", broadcast_to(mean, asked.shape), drawn(asked.shape, FLOAT64))
+
+
 def wanted(call: str, size: Size, dtype: Any, *parameters: Array) -> Wanted:
     """What a call asks for: by default float32, or the dtype of parameters that are terms, and as many as they have.
 
@@ -104,15 +110,15 @@ def check_positive(call: str, zero: bool = True, **parameters: Any) -> None:
             raise AttributeValueError(f"{call}: {name} is {value!r}", where=user_line(), do=do)
 
 
-def check_probability(call: str, p: Array, zero: bool = True, name: str = "p") -> None:
-    """Refuse numbers that are no probabilities, or 0 where something has to happen some time.
+def check_probability(call: str, p: Array, zero: bool = True, name: str = "p", one: bool = True) -> None:
+    """Refuse numbers that are no probabilities, or 0 where something has to happen some time, or 1 where not each time.
 
     Raises:
         AttributeValueError: for such a number.
     """
     x = known(p)
-    if x is not None and not ((x >= 0 if zero else x > 0) & (x <= 1)).all():
-        do = f"give a probability, from {'0' if zero else 'above 0'} to 1"
+    if x is not None and not ((x >= 0 if zero else x > 0) & (x <= 1 if one else x < 1)).all():
+        do = f"give a probability, from {'0' if zero else 'above 0'} to {'1' if one else 'below 1'}"
         raise AttributeValueError(f"{call}: {name} is {p!r}", where=user_line(), do=do)
 
 
