@@ -147,7 +147,8 @@ def _from_parameters(dtype: str) -> Built:
     (a,) = inputs = _arrays((4000,), dtype=dtype)
     drawn = random.gamma(a, dtype=dtype)
     slope = ng.deriv(drawn, a, error=ng.numpy.ones((4000,), dtype=dtype))
-    return [drawn, slope, random.poisson(a * 10), random.binomial(100, ng.sigmoid(a))], inputs
+    counts = [random.poisson(a * 10), random.binomial(100, ng.sigmoid(a)), random.zipf(ng.numpy.square(a) + 1.5)]
+    return [drawn, slope, random.vonmises(0.0, ng.numpy.square(a), dtype=dtype), *counts], inputs
 
 
 def _product(left: tuple[int, ...], right: tuple[int, ...], dtype: str) -> Built:

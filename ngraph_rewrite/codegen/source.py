@@ -33,6 +33,7 @@ _WORDS = {
     "casts": "bits_as_float32 bits_as_float64",
     "gamma_draws": "gamma_draw",
     "count_draws": "binomial_draw poisson_draw",
+    "angle_draws": "vonmises_draw zipf_draw",
     "draws": "box_muller philox_block unit_double unit_single",
 }
 _MODULE_OF = {word: module for module, words in _WORDS.items() for word in words.split()}

@@ -160,6 +160,8 @@ left_shift = _binary("left_shift")
 right_shift = _binary("right_shift")
 gamma_draw = _binary("gamma_draw")
 poisson_draw = _binary("poisson_draw")
+vonmises_draw = _binary("vonmises_draw")
+zipf_draw = _binary("zipf_draw")
 
 
 def binomial_draw(n: Operand, p: Operand, u: Operand) -> Op:

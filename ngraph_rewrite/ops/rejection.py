@@ -1,60 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws of distributions that have no formula: numbers are proposed until one is accepted, all from one uniform number.
 
-That number begins a sequence of others: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-generators", OOPSLA 2014). So a draw is a function of its parameters and of that number, in any order and on any target.
+`attempts` says how, `angles_and_ranks` has more of them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
-# How numbers are proposed for parameters, which are those that are still to be drawn: the numbers, and which are taken.
-Proposal = Callable[[Callable[[int], Numbers], NDArray[np.bool_]], tuple[Numbers, NDArray[np.bool_]]]
+from ngraph_rewrite.ops.angles_and_ranks import vonmises_draw, zipf_draw
+from ngraph_rewrite.ops.attempts import Numbers, accepted, is_unit, of_vectors
 
-DRAWS = ("gamma_draw", "poisson_draw", "binomial_draw")
-ATTEMPTS = 64  # one is accepted with a probability of more than 0.7: more are never made
-GOLDEN, MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+__all__ = [
+    "DRAWS", "binomial_draw", "binomial_log", "deviance", "gamma_draw", "poisson_draw", "poisson_log", "stirling",
+    "vonmises_draw", "zipf_draw",
+]  # fmt: skip
+
+DRAWS = ("gamma_draw", "poisson_draw", "binomial_draw", "vonmises_draw", "zipf_draw")
 SEARCHED = 10.0  # up to this mean, counts are gone through from 0 on
 COUNTS = 200  # and no more of them
 _FIRST = np.array([math.nan, *(math.lgamma(k + 1) - (k + 0.5) * math.log(k) + k for k in range(1, 16))])
 _FIRST -= math.log(2 * math.pi) / 2  # Stirling's series is too short for these
 
 
-def sequence_unit(u: Numbers, at: int) -> Numbers:
-    """The numbers in [0, 1) at a place of the sequences that some of them begin.
-
-    >>> sequence_unit(np.array([0.0, 0.5]), 0).round(6).tolist()
-    [0.883311, 0.175504]
-    """
-    first, second = (np.uint64(word) for word in MIX)
-    with np.errstate(over="ignore"):
-        word = (u * 2.0**53).astype(np.uint64) + np.uint64((at + 1) * GOLDEN % 2**64)
-        word = (word ^ (word >> np.uint64(30))) * first
-        word = (word ^ (word >> np.uint64(27))) * second
-    word ^= word >> np.uint64(31)
-    return (word >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _one_after_the_other(draw: Callable[..., Numbers]) -> Callable[..., Numbers]:
-    """The same of operands of any shapes that broadcast, one number included: it is asked of vectors."""
-
-    @wraps(draw)
-    def function(*given: Any) -> Numbers:
-        arrays = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in given))
-        return draw(*(x.ravel() for x in arrays)).reshape(arrays[0].shape)
-
-    return function
-
-
-@_one_after_the_other
+@of_vectors
 def gamma_draw(a: Any, u: Any) -> Numbers:
     """Numbers of gamma distributions of shape `a`; NaN if that is less than 1, or `u` not in [0, 1).
 
@@ -63,7 +37,7 @@ def gamma_draw(a: Any, u: Any) -> Numbers:
     >>> gamma_draw(4.0, [0.25, 0.5]).round(6).tolist()
     [1.107402, 3.243313]
     """
-    valid = (a >= 1) & _unit(u)
+    valid = (a >= 1) & is_unit(u)
     d = np.where(valid, a, 1.0) - 1 / 3
 
     def propose(unit: Callable[[int], Numbers], left: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -72,10 +46,10 @@ def gamma_draw(a: Any, u: Any) -> Numbers:
         bound = 0.5 * x * x + d[left] * (1 - v + np.log(np.where(v > 0, v, 1)))
         return d[left] * v, (v > 0) & (np.log(1 - unit(2)) < bound)
 
-    return np.where(a == np.inf, np.where(valid, a, np.nan), _accepted(propose, 3, u, valid & (a < np.inf), d))
+    return np.where(a == np.inf, np.where(valid, a, np.nan), accepted(propose, 3, u, valid & (a < np.inf), d))
 
 
-@_one_after_the_other
+@of_vectors
 def poisson_draw(mean: Any, u: Any) -> Numbers:
     """How often something happens that happens `mean` times on average; NaN if that is below 0, or `u` not in [0, 1).
 
@@ -85,7 +59,7 @@ def poisson_draw(mean: Any, u: Any) -> Numbers:
     >>> poisson_draw([0.5, 4.0, 1e6], 0.75).tolist()
     [1.0, 5.0, 1001608.0]
     """
-    valid = (mean >= 0) & _unit(u)
+    valid = (mean >= 0) & is_unit(u)
     few, many = valid & (mean < SEARCHED), valid & (mean >= SEARCHED) & (mean < np.inf)
     m = np.where(few | many, mean, 1.0)
     found = np.where(valid & (mean == np.inf), mean, np.nan)
@@ -99,10 +73,10 @@ def poisson_draw(mean: Any, u: Any) -> Numbers:
         fits = np.log(height * scale) <= poisson_log(np.maximum(k, 0), m[left])
         return k, (k >= 0) & (near | fits)
 
-    return np.where(many, _accepted(propose, 2, u, many, m), found)
+    return np.where(many, accepted(propose, 2, u, many, m), found)
 
 
-@_one_after_the_other
+@of_vectors
 def binomial_draw(n: Any, p: Any, u: Any) -> Numbers:
     """How many of `n` attempts succeed, each with probability `p`; NaN where one is not so, or `u` not in [0, 1).
 
@@ -112,7 +86,7 @@ def binomial_draw(n: Any, p: Any, u: Any) -> Numbers:
     >>> binomial_draw([1.0, 100.0, 1e9], [0.5, 0.25, 0.75], 0.75).tolist()
     [1.0, 32.0, 749977991.0]
     """
-    valid = (n >= 0) & (n < np.inf) & (n == np.floor(n)) & (p >= 0) & (p <= 1) & _unit(u)
+    valid = (n >= 0) & (n < np.inf) & (n == np.floor(n)) & (p >= 0) & (p <= 1) & is_unit(u)
     n, q = np.where(valid, n, 0.0), np.where(valid, np.minimum(p, 1 - p), 0.0)
     many = n * q >= SEARCHED
     some, rare = np.where(many, 0.0, n), np.where(many, 0.0, q)
@@ -128,7 +102,7 @@ def binomial_draw(n: Any, p: Any, u: Any) -> Numbers:
         fits = np.log(height * scale) <= binomial_log(inside, count, chance) - binomial_log(mode[left], count, chance)
         return k, (k == inside) & (near | fits)
 
-    drawn = np.where(many, _accepted(propose, 2, u, many, mode), found)
+    drawn = np.where(many, accepted(propose, 2, u, many, mode), found)
     return np.where(valid, np.where(p > 0.5, n - drawn, drawn), np.nan)
 
 
@@ -190,11 +164,6 @@ def deviance(k: Numbers, mean: Numbers) -> Numbers:
 # -- ways to draw ------------------------------------------------------------------------------------------------------
 
 
-def _unit(u: Numbers) -> NDArray[np.bool_]:
-    """Where numbers are in [0, 1)."""
-    return (u >= 0) & (u < 1)
-
-
 def _searched(first: Numbers, ratio: Callable[[int], Numbers], u: Numbers, most: Any = np.inf) -> Numbers:
     """The counts at which distribution functions pass `u`: of so much at 0, and by a ratio more or less at the next."""
     k, chance, reached = np.zeros_like(u), first, first
@@ -216,20 +185,3 @@ def _transformed(
     rest = np.maximum(0.5 - np.abs(x), 2.0**-54)
     k = np.floor((2 * slope / rest + width) * x + center)
     return k, (rest >= 0.07) & (height <= near), height / (slope / (rest * rest) + width)
-
-
-def _accepted(propose: Proposal, each: int, u: Numbers, open_: NDArray[np.bool_], otherwise: Numbers) -> Numbers:
-    """What is accepted first, of `each` numbers of the sequences for an attempt; NaN where nothing is to be drawn."""
-    found, left = np.where(open_, otherwise, np.nan), open_.copy()
-    for attempt in range(ATTEMPTS):
-        if not left.any():
-            break
-        numbers, taken = propose(partial(_numbers, u[left], each * attempt), left)
-        chosen = np.flatnonzero(left)[taken]
-        found[chosen], left[chosen] = numbers[taken], False
-    return found
-
-
-def _numbers(u: Numbers, first: int, at: int) -> Numbers:
-    """The numbers of an attempt, of the sequences that some begin."""
-    return sequence_unit(u, first + at)

@@ -24,6 +24,18 @@ binary(
     float_only,
     "A count of mean `x`, from a uniform number `y`; NaN below 0, or if `y` is not in [0, 1)",
 )
+binary(
+    "vonmises_draw",
+    rejection.vonmises_draw,
+    float_only,
+    "The tangent of half of a von Mises angle of concentration `x` around 0, from a uniform `y`; NaN below 0",
+)
+binary(
+    "zipf_draw",
+    rejection.zipf_draw,
+    float_only,
+    "A rank of Zipf's distribution of exponent `x`, from a uniform `y`; NaN unless `x` is above 1",
+)
 
 
 @op("semi.binomial_draw", "elementwise", meaning=numpy_meaning(rejection.binomial_draw))

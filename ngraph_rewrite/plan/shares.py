@@ -38,7 +38,13 @@ _FORMULAS = (
     "lgamma digamma trigamma asin acos atan atan2 asinh acosh atanh hypot"
 )
 _CALLS = "floordivide mod remainder"
-_DRAWS = {"gamma_draw": 100.0, "poisson_draw": 100.0, "binomial_draw": 150.0}
+_DRAWS = {
+    "gamma_draw": 100.0,
+    "poisson_draw": 100.0,
+    "binomial_draw": 150.0,
+    "vonmises_draw": 100.0,
+    "zipf_draw": 100.0,
+}
 _TIMES = MappingProxyType(dict.fromkeys(_FORMULAS.split(), _FORMULA) | dict.fromkeys(_CALLS.split(), _CALL) | _DRAWS)
 
 

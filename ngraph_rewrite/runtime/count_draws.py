@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numba.extending import register_jitable
 
-from ngraph_rewrite.ops.rejection import ATTEMPTS, COUNTS, SEARCHED
+from ngraph_rewrite.ops.attempts import ATTEMPTS
+from ngraph_rewrite.ops.rejection import COUNTS, SEARCHED
 from ngraph_rewrite.runtime.exponentials import exp
 from ngraph_rewrite.runtime.gamma_draws import sequence_unit
 from ngraph_rewrite.runtime.logarithms import log, log1p

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba.extending import register_jitable
 
-from ngraph_rewrite.ops.rejection import ATTEMPTS, GOLDEN, MIX
+from ngraph_rewrite.ops.attempts import ATTEMPTS, GOLDEN, MIX
 from ngraph_rewrite.runtime.logarithms import log
 from ngraph_rewrite.runtime.scalar_functions import sqrt
 from ngraph_rewrite.runtime.trigonometry import near_cos

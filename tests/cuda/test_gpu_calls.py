@@ -285,7 +285,10 @@ def test_numbers_of_distributions_are_those_of_other_targets(dtype: str) -> None
     size, u = np.exp(np.linspace(-3, 9, 64)).astype(dtype), np.linspace(0, 0.999, 64).astype(dtype)
     found, wanted = (computed(semi.gamma_draw, size + 1, u, target=target)[0] for target in TARGETS)
     np.testing.assert_allclose(found, wanted, rtol=1e-6 if dtype == "float32" else 1e-13)
+    found, wanted = (computed(semi.vonmises_draw, size, u, target=target)[0] for target in TARGETS)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6 if dtype == "float32" else 1e-12)
     agrees(semi.poisson_draw, size, u)
+    agrees(semi.zipf_draw, size + 1.5, u)
     agrees(semi.binomial_draw, np.floor(size), u[::-1].copy(), u)
 
 

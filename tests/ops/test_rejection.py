@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import stats
+from scipy import special, stats
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.ops import rejection
@@ -19,8 +19,26 @@ NAN, INF = np.nan, np.inf
 UNIFORM = np.random.default_rng(5).random(COUNT)
 Draw = Callable[..., Any]
 
+
+class Zipf(NamedTuple):
+    """Zipf's distribution, also of ranks up to which nobody counts."""
+
+    a: float
+
+    def pmf(self, k: Any) -> Any:
+        return k**-self.a / special.zeta(self.a)
+
+    def cdf(self, k: Any) -> Any:
+        return 1 - special.zeta(self.a, k + 1) / special.zeta(self.a)
+
+
 DRAWS: dict[str, tuple[Draw, tuple[float, ...], Any]] = {
     **{f"gamma {a}": (rejection.gamma_draw, (a,), stats.gamma(a)) for a in (1.0, 1.7, 30.0, 1e8)},
+    **{
+        f"von Mises {k}": (lambda k, u: 2 * np.arctan(rejection.vonmises_draw(k, u)), (k,), stats.vonmises(k))
+        for k in (1e-9, 0.3, 1.0, 20.0, 1e5)
+    },
+    **{f"zipf {a}": (rejection.zipf_draw, (a,), Zipf(a)) for a in (1.01, 1.3, 2.0, 3.5, 12.0)},
     **{f"poisson {m}": (rejection.poisson_draw, (m,), stats.poisson(m)) for m in (0.2, 9.99, 10.0, 37.5, 1e4, 1e12)},
     **{
         f"binomial {n} {p}": (rejection.binomial_draw, (n, p), stats.binom(n, p))
@@ -55,7 +73,11 @@ def _operands(seed: int) -> dict[str, list[Any]]:
     u = np.concatenate([u, [0.5] * 8, [1.0, -0.25, NAN]])
     a = np.concatenate([1 + size, odd])
     n, p = np.concatenate([np.floor(size), odd]), np.concatenate([rng.random(4000), odd[::-1]])
-    return {"gamma_draw": [a, u], "poisson_draw": [np.concatenate([size, odd]), u], "binomial_draw": [n, p, u]}
+    some = np.concatenate([size, odd])
+    return {
+        "gamma_draw": [a, u], "poisson_draw": [some, u], "binomial_draw": [n, p, u], "vonmises_draw": [some, u],
+        "zipf_draw": [a, u],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", rejection.DRAWS)
@@ -69,8 +91,8 @@ def test_kernels_draw_what_the_meaning_says(name: str, dtype: str) -> None:
     for target in ("cpu", "reference"):
         with ng.make_transformer(target) as transformer:
             found[target] = transformer.computation(term, *inputs)(*values).astype(np.float64)
-    if name == "gamma_draw":
-        assert_allclose(found["cpu"], found["reference"], rtol=1e-13 if dtype == "float64" else 0.01)
+    if name in ("gamma_draw", "vonmises_draw", "zipf_draw"):  # ranks may be greater than all integers
+        assert_allclose(found["cpu"], found["reference"], rtol=1e-12 if dtype == "float64" else 0.01)
     else:
         assert_array_equal(found["cpu"], found["reference"])
 
@@ -79,6 +101,8 @@ def test_what_is_no_parameter_gives_nan() -> None:
     assert_array_equal(
         rejection.gamma_draw([0.999, NAN, -1, 2, 2, INF], [0.5, 0.5, 0.5, 1.0, NAN, 0.5]), [NAN] * 5 + [INF]
     )
+    assert_array_equal(rejection.vonmises_draw([-0.1, NAN, INF, 1], [0.5, 0.5, 0.5, 1.0]), [NAN, NAN, 0, NAN])
+    assert_array_equal(rejection.zipf_draw([1, NAN, INF, 2, 1e300], [0.5, 0.5, 0.5, 1.0, 0.5]), [NAN, NAN, 1, NAN, 1])
     assert_array_equal(rejection.poisson_draw([-0.1, NAN, 0, INF], 0.5), [NAN, NAN, 0, INF])
     assert_array_equal(rejection.binomial_draw([2.5, -1, 3, 3, 0, 3, 3], [0.5, 0.5, 1.5, NAN, 0.5, 0, 1], 0.5),
                        [NAN, NAN, NAN, NAN, 0, 0, 3])  # fmt: skip

@@ -679,7 +679,9 @@ def kernels() -> dict[str, str]:
     """Texts in which every word is called, by what they are about."""
     texts = {"places": PLACES, "division": DIVIDED, "draws": DRAWN, "chunks": CHUNKS}
     fused = "def rounded(x, y):\n    a = load_float32(x, 0, 0)\n    store_float32(y, 0, fused(a, a, a), 1)\n"
-    distributed = "gamma_draw(a, a) + poisson_draw(a, a) + binomial_draw(a, a, a)"
+    distributed = (
+        "gamma_draw(a, a) + poisson_draw(a, a) + binomial_draw(a, a, a) + vonmises_draw(a, a) + zipf_draw(a, a)"
+    )
     texts |= {"distributions": fused.replace("float32", "float64").replace("fused(a, a, a)", distributed)}
     texts |= {"extrema": EXTREMA, "agreement": AGREED}
     texts |= {"once": fused, "branches": BRANCHED, "bounds": BOUNDED, "copies": COPY.format("float32")}

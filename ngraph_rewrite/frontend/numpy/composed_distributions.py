@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers made of normal, gamma and Poisson ones: those of distributions that are not central, and Wald's."""
+"""Random numbers made of others: those of distributions that are not central, Wald's, and angles."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import math
 from typing import Any
 
 from ngraph_rewrite.frontend.arrangement import stop_gradient
+from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import exp, log, sqrt, square, where
+from ngraph_rewrite.frontend.numpy.elementwise import atan, exp, log, remainder, sqrt, square, where
 from ngraph_rewrite.frontend.numpy.gamma_distributions import gamma_logarithms, gamma_numbers, in_double
+from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.operands import Array
 from ngraph_rewrite.frontend.numpy.random_parameters import (
     Parameter,
     Size,
     Wanted,
+    check_finite,
     check_positive,
     counted,
     drawn,
@@ -65,6 +68,32 @@ def noncentral_f(dfnum: Array, dfden: Array, nonc: Array, size: Size = None, *, 
     above = _logarithms(asked, first, apart) - log(in_double(first))
     below = gamma_logarithms(asked, in_double(second) * 0.5) - log(in_double(second) * 0.5)
     return asked.result(exp(above - below))
+
+
+def vonmises(mu: Array, kappa: Array, size: Size = None, *, dtype: Any = None) -> Op:
+    """Angles from -pi to pi of von Mises' distribution, which is what a normal one is on a circle.
+
+    Args:
+        mu: The angle around which they are, a number or a term, which is broadcast. A derivative passes to it.
+        kappa: How close they are to it, from 0 on, where all angles are as probable; or a term. None passes to it.
+        size: A length, several, or None for as many as the parameters have.
+        dtype: A float dtype; by default that of parameters that are terms, or float32.
+
+    Raises:
+        AttributeValueError: for a `kappa` that is negative or not finite, or a `mu` that is not finite.
+        AxesError: if parameters do not broadcast to the size.
+        DTypeError: for another dtype.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.random.vonmises(0.5, 4.0, 3).type
+    float32[3]
+    """
+    check_finite("vonmises", mu=mu)
+    check_positive("vonmises", kappa=kappa)
+    asked = wanted("vonmises", size, dtype, mu, kappa)
+    center, close = (in_double(p) for p in asked.parameters)
+    tangent = build_term("semi.vonmises_draw", broadcast_to(close, asked.shape), drawn(asked.shape, FLOAT64))
+    return asked.result(remainder(center + atan(tangent) * 2.0 + math.pi, 2 * math.pi) - math.pi)
 
 
 def wald(mean: Array, scale: Array, size: Size = None, *, dtype: Any = None) -> Op:

@@ -140,6 +140,28 @@ def logseries(p: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
     return fitting(clip(floor(log(asked.positive()) / missed) + 1, 1, None), kind)
 
 
+def zipf(a: Array, size: Size = None, *, dtype: Any = "int64") -> Op:
+    """Ranks from 1 on, each as probable as its power of exponent -`a`. As `geometric` otherwise.
+
+    Args:
+        a: A number above 1, or a term, which is broadcast. No derivative passes to it.
+
+    Raises:
+        AttributeValueError: for another number.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.random.zipf(2.0, 3).type
+    int64[3]
+    """
+    numbers = known(a)
+    if numbers is not None and not (np.isfinite(numbers) & (numbers > 1)).all():
+        raise AttributeValueError(f"zipf: a is {a!r}", where=user_line(), do="give a finite one above 1")
+    kind = checked("zipf", as_dtype, dtype)
+    asked = wanted("zipf", size, FLOAT64, a)
+    exponent = broadcast_to(in_double(asked.parameters[0]), asked.shape)
+    return fitting(build_term("semi.zipf_draw", exponent, drawn(asked.shape, FLOAT64)), kind)
+
+
 def attempts(call: str, n: Array, kind: DType) -> int | Op:
     """A number of attempts: an integer, or a term of integers.
 

@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.frontend.numpy.absent import refused
-from ngraph_rewrite.frontend.numpy.composed_distributions import noncentral_chisquare, noncentral_f, wald
-from ngraph_rewrite.frontend.numpy.counts import binomial, geometric, logseries, negative_binomial, poisson
+from ngraph_rewrite.frontend.numpy.composed_distributions import noncentral_chisquare, noncentral_f, vonmises, wald
+from ngraph_rewrite.frontend.numpy.counts import binomial, geometric, logseries, negative_binomial, poisson, zipf
 from ngraph_rewrite.frontend.numpy.distributions import (
     exponential,
     gumbel,
@@ -84,6 +84,8 @@ __all__ = [
     "standard_t",
     "triangular",
     "uniform",
+    "vonmises",
     "wald",
     "weibull",
+    "zipf",
 ]

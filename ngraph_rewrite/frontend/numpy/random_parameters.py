@@ -110,6 +110,18 @@ def check_positive(call: str, zero: bool = True, **parameters: Any) -> None:
             raise AttributeValueError(f"{call}: {name} is {value!r}", where=user_line(), do=do)
 
 
+def check_finite(call: str, **parameters: Any) -> None:
+    """Refuse numbers that are not finite; what a term is, nobody knows yet.
+
+    Raises:
+        AttributeValueError: for such a number.
+    """
+    for name, value in parameters.items():
+        x = known(value)
+        if x is not None and not np.isfinite(x).all():
+            raise AttributeValueError(f"{call}: {name} is {value!r}", where=user_line(), do="give a finite one")
+
+
 def check_probability(call: str, p: Array, zero: bool = True, name: str = "p", one: bool = True) -> None:
     """Refuse numbers that are no probabilities, or 0 where something has to happen some time, or 1 where not each time.
 

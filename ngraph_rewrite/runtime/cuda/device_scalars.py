@@ -15,6 +15,7 @@ from numba.core.typing import signature
 from numba.cuda.extending import intrinsic
 
 from ngraph_rewrite.runtime import (
+    angle_draws,
     arithmetic,
     casts,
     count_draws,
@@ -78,6 +79,8 @@ _TEXTS: dict[str, tuple[Any, Any]] = {
     "searched_binomial": (count_draws, types.float64(*[types.float64] * 3)),
     "accepted_binomial": (count_draws, types.float64(*[types.float64] * 3)),
     "binomial_draw": (count_draws, types.float64(*[types.float64] * 3)),
+    "vonmises_draw": (angle_draws, types.float64(*[types.float64] * 2)),
+    "zipf_draw": (angle_draws, types.float64(*[types.float64] * 2)),
 }
 
 

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from ngraph_rewrite.ops import functions, gammas
-from ngraph_rewrite.runtime import count_draws, draws, gamma_draws, scalar_functions
+from ngraph_rewrite.runtime import angle_draws, count_draws, draws, gamma_draws, scalar_functions
 from ngraph_rewrite.runtime.cuda.porting import renamed
 
 __all__ = []
@@ -198,6 +198,7 @@ _TEXTS = {
     gamma_draws: "sequence_unit gamma_draw",
     count_draws: "stirling_series stirling deviance poisson_log searched_poisson poisson_draw binomial_log "
     "searched_binomial accepted_binomial binomial_draw",
+    angle_draws: "vonmises_draw zipf_draw",
 }
 for _module, _names in _TEXTS.items():
     for _name in _names.split():
