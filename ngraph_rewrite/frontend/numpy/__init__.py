@@ -205,7 +205,6 @@ from ngraph_rewrite.frontend.numpy.histograms import (
 from ngraph_rewrite.frontend.numpy.images import (
     convolution,
     deconvolution,
-    pooling,
 )
 from ngraph_rewrite.frontend.numpy.index_tricks import (
     c_,
@@ -347,6 +346,7 @@ from ngraph_rewrite.frontend.numpy.polynomials import (
     polysub,
     polyval,
 )
+from ngraph_rewrite.frontend.numpy.pooling_windows import pooling
 from ngraph_rewrite.frontend.numpy.putting import at, put_along_axis
 from ngraph_rewrite.frontend.numpy.ranges import arange, linspace
 from ngraph_rewrite.frontend.numpy.refilled import (

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolution, its transposed form, and pooling by position: images are (N, C, spatial...), filters (K, C, window...).
+"""Convolution and its transposed form by position: images are (N, C, spatial...), filters (K, C, window...).
 
 What stands before the channels may be any number of axes: each of their places is an image.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, AxesError
+from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.manipulation import flip, moveaxis, reshape
-from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term, as_terms, places, positional
-from ngraph_rewrite.frontend.sliding import PLACE, ByAxis, by_axis, paddings
-from ngraph_rewrite.ops.alignment import averaging
-from ngraph_rewrite.ops.checks import as_int, extents, position
-from ngraph_rewrite.ops.sliding import KINDS, Slide, back, each, fitting, slid, spread_length, steps
+from ngraph_rewrite.frontend.numpy.operands import Array, as_terms, positional
+from ngraph_rewrite.frontend.numpy.slides import columns, slides_of
+from ngraph_rewrite.frontend.sliding import PLACE, ByAxis
+from ngraph_rewrite.ops.checks import as_int, extents
+from ngraph_rewrite.ops.sliding import Slide, back, each, fitting, slid, spread_length
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import promote
@@ -62,7 +62,7 @@ def convolution(
     over, count = tuple(range(lead + 1, x.rank)), _groups("convolution", w, groups)
     if x.shape[lead] != w.shape[1] * count:
         _channels("convolution", x, lead, w, w.shape[1] * count, count)
-    slides = _slides("convolution", x, over, stride, padding, dilation)
+    slides = slides_of("convolution", x, over, stride, padding, dilation)
     for axis, size, slide in zip(over, w.shape[2:], slides, strict=True):
         checked("convolution", fitting, x.shape[axis], size, slide, f"{PLACE}{axis}")
     return _slid(x, w, lead, slides, count)
@@ -101,69 +101,10 @@ def deconvolution(
     over, count = tuple(range(lead + 1, x.rank)), _groups("deconvolution", w, groups)
     if x.shape[lead] != w.shape[0]:
         _channels("deconvolution", x, lead, w, w.shape[0], count)
-    slides = _slides("deconvolution", x, over, stride, padding, dilation)
+    slides = slides_of("deconvolution", x, over, stride, padding, dilation)
     whole = _lengths(x, over, w.shape[2:], slides, lengths)
     undone = [back(n, size, slide) for n, size, slide in zip(whole, w.shape[2:], slides, strict=True)]
     return _slid(x, _turned(w, count), lead, undone, count)
-
-
-def pooling(
-    inputs: Array,
-    op: str,
-    /,
-    *,
-    size: ByAxis = None,
-    stride: ByAxis = None,
-    padding: ByAxis = 0,
-    dilation: ByAxis = 1,
-    axis: Axis = None,
-    counted: bool = False,
-) -> Op:
-    """The greatest, least or average element of each window, or the sum of its elements.
-
-    Padding is never the greatest or least element; of padding alone the greatest is -inf, or the least integer. Equal
-    greatest elements share the derivative evenly.
-
-    Args:
-        op: "max", "min", "avg" or "sum".
-        size: The elements of a window: one number, one for each axis that windows slide over, or numbers by axis,
-            which choose the axes too: ``{2: 3, 3: 3}``.
-        stride: How far windows are apart, given likewise; by default as far as they are large.
-        padding: What is added on either side, or pairs (before, after), likewise.
-        dilation: How far the elements of a window are apart, likewise.
-        axis: The axes that windows slide over; by default those of `size`, the last ones if it is a list of numbers, or
-            all but the first two (N, C).
-        counted: Whether an average counts padding, as zeros.
-
-    Raises:
-        ArgumentError: if there is no size.
-        AxesError: if windows are longer than an axis with its padding.
-        AttributeValueError: for another `op`, or a size or stride below 1.
-        OutOfRangeError: for an axis that is not there.
-        LengthError: for a negative padding.
-        DTypeError: if `inputs` is bool.
-
-    >>> import ngraph_rewrite as ng
-    >>> x = ng.placeholder((None, 16, 32, 32))
-    >>> ng.numpy.pooling(x, "max", size=3, stride=2, padding=1).type
-    float32[n0, 16, 16, 16]
-    >>> ng.numpy.pooling(x, "avg", size={1: 4}).type
-    float32[n0, 4, 32, 32]
-    """
-    if op not in KINDS:
-        raise AttributeValueError(f"pooling: op is {op!r}", where=user_line(), do=f"use one of {', '.join(KINDS)}")
-    if size is None:
-        raise ArgumentError("pooling: windows have no size", where=user_line(), do="say size=2, or by axis {2: 2}")
-    x = positional("pooling", as_term(inputs))
-    over = _over(x, size, axis)
-    sizes = checked("pooling", steps, _by_axis("pooling", "size", x, size, over, 1), "size", len(over))
-    slides = _slides("pooling", x, over, sizes if stride is None else stride, padding, dilation)
-    for k, n, slide in zip(over, sizes, slides, strict=True):
-        checked("pooling", fitting, x.shape[k], n, slide, f"{PLACE}{k}")
-    strides, before, after, _, dilations = _columns(slides)
-    how = {"sizes": sizes, "strides": strides, "before": before, "after": after, "dilations": dilations}
-    own = astype(x, averaging(x.dtype)) if op == "avg" and x.dtype.kind in "iu" else x
-    return build_term("semi.pooling", own, axes=over, kind=op, counted=counted, **how)
 
 
 # -- images and filters -------------------------------------------------------------------------------
@@ -201,7 +142,7 @@ def _slid(x: Op, w: Op, lead: int, slides: Sequence[Slide], groups: int) -> Op:
     """The convolution, with what stands before the channels as one axis meanwhile."""
     images = x if lead == 1 else reshape(x, (product(x.shape[:lead]), *x.shape[lead:]))
     names = ("strides", "before", "after", "interior", "dilations")
-    how = dict(zip(names, _columns(slides), strict=True))
+    how = dict(zip(names, columns(slides), strict=True))
     found = build_term("semi.convolution", images, w, groups=groups, **how)
     return found if lead == 1 else reshape(found, (*x.shape[:lead], *found.shape[1:]))
 
@@ -226,45 +167,3 @@ def _lengths(x: Op, over: Sequence[int], window: Sequence[Extent], slides: Seque
             what = f"deconvolution: a length {length!r} has {slid(length, n, slide)!r} windows, and axis {axis} of "
             raise AxesError(f"{what}{x.type!r} has {x.shape[axis]!r}", where=user_line(), do=f"such as {least}")
     return lengths
-
-
-# -- what windows do along each axis ------------------------------------------------------------------
-
-
-def _slides(call: str, x: Op, over: Sequence[int], stride: ByAxis, padding: ByAxis, dilation: ByAxis) -> list[Slide]:
-    strides = checked(call, steps, _by_axis(call, "stride", x, stride, over, 1), "stride", len(over))
-    dilations = checked(call, steps, _by_axis(call, "dilation", x, dilation, over, 1), "dilation", len(over))
-    sides = paddings(call, _named(call, x, padding), _names(over))
-    before, after = (checked(call, extents, side, "padding") for side in sides)
-    return [Slide(s, b, a, 0, d) for s, b, a, d in zip(strides, before, after, dilations, strict=True)]
-
-
-def _columns(slides: Sequence[Slide]) -> tuple[tuple[Any, ...], ...]:
-    """Strides, before, after, interior and dilations."""
-    return tuple(zip(*slides, strict=True)) if slides else ((),) * len(Slide._fields)
-
-
-def _by_axis(call: str, what: str, x: Op, value: ByAxis, over: Sequence[int], default: Any) -> tuple[Any, ...]:
-    return by_axis(call, what, _named(call, x, value), _names(over), default)
-
-
-def _names(over: Sequence[int]) -> list[str]:
-    return [f"{PLACE}{k}" for k in over]
-
-
-def _named(call: str, x: Op, value: ByAxis) -> ByAxis:
-    """A mapping by axis as one by the names that messages show."""
-    if not isinstance(value, Mapping):
-        return value
-    return {f"{PLACE}{checked(call, position, k, x.rank)}": v for k, v in value.items()}
-
-
-def _over(x: Op, size: ByAxis, axis: Axis) -> tuple[int, ...]:
-    """The axes that windows slide over."""
-    if axis is not None:
-        return places("pooling", axis, x.rank)
-    if isinstance(size, Mapping):
-        return places("pooling", tuple(size), x.rank)
-    if isinstance(size, list | tuple) and len(size) <= x.rank:
-        return tuple(range(x.rank - len(size), x.rank))
-    return tuple(range(min(2, x.rank), x.rank))
