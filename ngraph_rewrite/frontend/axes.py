@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ngraph_rewrite.frontend import named_items  # noqa: F401  (it answers what is asked of terms)
+from ngraph_rewrite.frontend.activations import elu, gelu, leaky_relu, log_sigmoid, silu, softplus
 from ngraph_rewrite.frontend.arrangement import (
     as_simple,
     axes_with_order,
@@ -238,4 +239,10 @@ __all__ = [
     "standardize",
     "update_statistics",
     "pooling",
+    "elu",
+    "gelu",
+    "leaky_relu",
+    "log_sigmoid",
+    "silu",
+    "softplus",
 ]

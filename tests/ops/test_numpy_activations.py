@@ -89,6 +89,19 @@ def test_nothing_and_numbers_alone(name: str) -> None:
         assert meaning(FUNCTIONS[name][0], np.ones(shape, "float32")).shape == shape
 
 
+@BY_NAME
+def test_terms_of_any_family_keep_names_and_marks(name: str) -> None:
+    function = getattr(ng, name.partition(" ")[0])
+    x = np.linspace(-3, 3, 6, dtype="float32").reshape(2, 3)
+    terms = [ng.placeholder({"N": 2, "H": 3}), ng.simple.placeholder((ng.simple.N(2), 3)), ng.placeholder((2, 3))]
+    made = [function(t) for t in terms]
+    assert [t.axes for t in made] == [t.axes for t in terms]
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation([*made, getattr(nx, function.__name__)(terms[2])], *terms)(x, x, x)
+    for one in found:
+        np.testing.assert_allclose(one, found[3], rtol=1e-6)
+
+
 def test_an_approximate_gelu_is_asked_for_by_a_flag() -> None:
     with pytest.raises(ng.AttributeValueError, match="approximate"):
         nx.gelu(ng.placeholder((3,)), approximate="tanh")

@@ -1,36 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions between the layers of networks: each is a formula of others, in the float dtype of its argument.
-
-What has a limit at an infinity has it as its value there, where products of 0 and an infinity would be NaN.
-"""
+"""Functions between the layers of networks, by position: each is a formula of others, of the float dtype of exp."""
 
 from __future__ import annotations
 
-import math
-
-from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import (
-    add,
-    clip,
-    erf,
-    expm1,
-    greater,
-    greater_equal,
-    logaddexp,
-    maximum,
-    multiply,
-    negative,
-    sigmoid,
-    square,
-    tanh,
-    where,
-)
-from ngraph_rewrite.frontend.numpy.operands import Array, as_term
-from ngraph_rewrite.ops.alignment import floating
-from ngraph_rewrite.ops.checks import flag
+from ngraph_rewrite.frontend.numpy.activation_formulas import activated
+from ngraph_rewrite.frontend.numpy.operands import Array
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import finfo, is_float
 
 
 def silu(x: Array, /) -> Op:
@@ -40,8 +15,7 @@ def silu(x: Array, /) -> Op:
     >>> ng.numpy.silu(ng.placeholder((3,))).type
     float32[3]
     """
-    term = _above_infinity(_as_float(x))
-    return multiply(term, sigmoid(term))
+    return activated("silu", x)
 
 
 def gelu(x: Array, /, approximate: bool = False) -> Op:
@@ -59,14 +33,7 @@ def gelu(x: Array, /, approximate: bool = False) -> Op:
     >>> ng.numpy.gelu(ng.placeholder((3,))).type
     float32[3]
     """
-    term = _above_infinity(_as_float(x))
-    if checked("gelu", flag, approximate, "approximate"):
-        inner = clip(term, -_ENOUGH, _ENOUGH)
-        cubic = multiply(multiply(square(inner), inner), 0.044715)
-        twice = add(tanh(multiply(add(inner, cubic), math.sqrt(2 / math.pi))), 1)
-    else:
-        twice = add(erf(multiply(term, math.sqrt(0.5))), 1)
-    return multiply(multiply(term, twice), 0.5)
+    return activated("gelu", x, approximate=approximate)
 
 
 def softplus(x: Array, /) -> Op:
@@ -76,7 +43,7 @@ def softplus(x: Array, /) -> Op:
     >>> ng.numpy.softplus(ng.placeholder((3,), name="x"))
     numpy.logaddexp(x, 0.0)
     """
-    return logaddexp(_as_float(x), 0)
+    return activated("softplus", x)
 
 
 def log_sigmoid(x: Array, /) -> Op:
@@ -86,7 +53,7 @@ def log_sigmoid(x: Array, /) -> Op:
     >>> ng.numpy.log_sigmoid(ng.placeholder((3,))).type
     float32[3]
     """
-    return negative(logaddexp(negative(_as_float(x)), 0))
+    return activated("log_sigmoid", x)
 
 
 def elu(x: Array, /, alpha: Array = 1.0) -> Op:
@@ -96,9 +63,7 @@ def elu(x: Array, /, alpha: Array = 1.0) -> Op:
     >>> ng.numpy.elu(ng.placeholder((3,))).type
     float32[3]
     """
-    term = _as_float(x)
-    above = greater(term, 0)
-    return where(above, term, multiply(expm1(where(above, 0.0, term)), alpha))
+    return activated("elu", x, alpha=alpha)
 
 
 def leaky_relu(x: Array, /, negative_slope: Array = 0.01) -> Op:
@@ -108,19 +73,4 @@ def leaky_relu(x: Array, /, negative_slope: Array = 0.01) -> Op:
     >>> ng.numpy.leaky_relu(ng.placeholder((3,)), 0.2).type
     float32[3]
     """
-    term = _as_float(x)
-    return where(greater_equal(term, 0), term, multiply(term, negative_slope))
-
-
-# Beyond it the hyperbolic tangent is 1; squares of greater numbers would be infinite in 16 bits, and slopes NaN.
-_ENOUGH = 16.0
-
-
-def _as_float(x: Array) -> Op:
-    term = as_term(x)
-    return term if is_float(term.dtype) else astype(term, floating(term.dtype))
-
-
-def _above_infinity(x: Op) -> Op:
-    """The lowest number in the place of -inf: times 0 that is 0."""
-    return maximum(x, float(finfo(x.dtype).min))
+    return activated("leaky_relu", x, negative_slope=negative_slope)

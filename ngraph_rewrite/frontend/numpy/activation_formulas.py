@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Formulas of functions between the layers of networks, made in the family of their operand, as in `formulas`.
+
+What has a limit at an infinity has it as its value there, where products of 0 and an infinity would be NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy.keeping import made
+from ngraph_rewrite.frontend.numpy.number_formulas import Make, as_float
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
+from ngraph_rewrite.ops.checks import flag
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import finfo
+
+# Beyond it the hyperbolic tangent is 1; squares of greater numbers would be infinite in 16 bits, and slopes NaN.
+_ENOUGH = 16.0
+
+
+def _silu(make: Make, x: Op) -> Op:
+    x = _above_infinity(make, x)
+    return make("multiply", x, make("sigmoid", x))
+
+
+def _gelu(make: Make, x: Op, approximate: bool) -> Op:
+    x = _above_infinity(make, x)
+    if flag(approximate, "approximate"):
+        inner = make("minimum", make("maximum", x, -_ENOUGH), _ENOUGH)
+        cubic = make("multiply", make("multiply", make("square", inner), inner), 0.044715)
+        share = make("tanh", make("multiply", make("add", inner, cubic), math.sqrt(2 / math.pi)))
+    else:
+        share = make("erf", make("multiply", x, math.sqrt(0.5)))
+    return make("multiply", make("multiply", x, make("add", share, 1)), 0.5)
+
+
+def _softplus(make: Make, x: Op) -> Op:
+    return make("logaddexp", x, 0)
+
+
+def _log_sigmoid(make: Make, x: Op) -> Op:
+    return make("negative", make("logaddexp", make("negative", x), 0))
+
+
+def _elu(make: Make, x: Op, alpha: Array) -> Op:
+    above = make("greater", x, 0)
+    return make("select", above, x, make("multiply", make("expm1", make("select", above, 0.0, x)), alpha))
+
+
+def _leaky_relu(make: Make, x: Op, negative_slope: Array) -> Op:
+    return make("select", make("greater_equal", x, 0), x, make("multiply", x, negative_slope))
+
+
+def _above_infinity(make: Make, x: Op) -> Op:
+    """The lowest number in the place of -inf: times 0 that is 0."""
+    return make("maximum", x, float(finfo(x.dtype).min))
+
+
+ACTIVATIONS: Mapping[str, Callable[..., Op]] = {
+    "silu": _silu, "gelu": _gelu, "softplus": _softplus, "log_sigmoid": _log_sigmoid, "elu": _elu,
+    "leaky_relu": _leaky_relu,
+}  # fmt: skip
+
+
+def activated(name: str, x: Array, *, keeping: bool = False, **options: Any) -> Op:
+    """What a formula makes of `x` by position, or, keeping names and marks, in its family.
+
+    >>> import ngraph_rewrite as ng
+    >>> activated("silu", ng.placeholder({"H": 3}), keeping=True).type
+    float32[H:3]
+    """
+    return checked(name, ACTIVATIONS[name], made if keeping else apply, as_float(as_term(x)), **options)
