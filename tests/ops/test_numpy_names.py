@@ -184,6 +184,7 @@ MISSING = [
     (nx.linalg, "LinAlgError", "is NaN, no error"),
     (nx.random, "randn", "use ng.numpy.random.standard_normal"),
     (nx.random, "default_rng", "seed="),
+    (nx.random, "hypergeometric", "draw them with NumPy"),
     (nx, "nonsense", "ng.numpy has no nonsense"),
 ]
 

@@ -50,6 +50,7 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "matvec": "use ng.numpy.matvec",
     },
     "random": {
+        "hypergeometric": "draw them with NumPy, and give them as an argument",
         **dict.fromkeys(("seed", "default_rng", "RandomState", "Generator", "get_state", "PRNGKey"), _SEED),
     },
 }  # fmt: skip
