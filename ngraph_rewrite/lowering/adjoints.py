@@ -45,6 +45,16 @@ def _annotated(term: Op, adjoint: Adjoint, sweep: Sweep) -> list[Pair]:
     return handled(handler, term, adjoint)
 
 
+def asks_nothing(term: Op) -> bool:
+    """Whether what the function of such a term gives depends on the term and its adjoint alone.
+
+    It does not where it asks what else is wanted, and where it calls a function of the user's.
+    """
+    if term.definition.name == "core.annotated":
+        return getattr(term.attribute("schema"), "deriv_handler", None) is None
+    return term.definition.name in ("core.item", "core.make_tuple")
+
+
 SPECIALS: Specials = {
     "core.after": after_adjoint,
     "core.annotated": _annotated,

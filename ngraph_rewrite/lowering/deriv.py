@@ -10,6 +10,8 @@
   gave a derivative for), write the function in a module of its own, which may import `sweep.py`, and put it
   into the constant ``SPECIALS`` of `adjoints.py`, by the name of the op. Terms that are tuples have an adjoint
   for each part.
+
+Who asks by one term after another, and not by a list, is served by `shared_sweep.py`.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from ngraph_rewrite.lowering.adjoints import SPECIALS
 from ngraph_rewrite.lowering.derive_rules import derive_rules
 from ngraph_rewrite.lowering.disabling import disabled_now
 from ngraph_rewrite.lowering.fitting import fitted, labelled, zero
+from ngraph_rewrite.lowering.shared_sweep import shared_adjoint
 from ngraph_rewrite.lowering.sweep import Sweep
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import RuleSet
@@ -72,14 +75,20 @@ def deriv(dependent: Op, independent: Op | Sequence[Op], error: Any = None, *, r
     for term in (*_terms([dependent], place), *wanted):
         if not is_float(term.dtype):
             raise DerivativeError(f"{describe(term, 1)} is {term.dtype}, which has no derivative", where=place)
-    _check_outside(dependent, wanted, place)
     chosen = derive_rules(None if rules is None else as_rules(rules), disabled_now())
-    sweep = Sweep(chosen, SPECIALS, wanted, place)
     seed = _first_adjoint(dependent, error, place)
+
+    def swept() -> list[Op]:
+        _check_outside(dependent, wanted, place)
+        adjoints = Sweep(chosen, SPECIALS, wanted, place).run([(dependent, seed)])
+        return [a if isinstance(a := adjoints.get(w), Op) else zero(w.type) for w in wanted]
+
     with as_written():  # a variable is read as the dependent reads it, whatever was written since
-        adjoints = sweep.run([(dependent, seed)])
-    found = [a if isinstance(a := adjoints.get(w), Op) else zero(w.type) for w in wanted]
-    return found[0] if isinstance(independent, Op) else found
+        if not isinstance(independent, Op):
+            return swept()
+        if error is not None:
+            return swept()[0]
+        return shared_adjoint(chosen, dependent, independent, seed, lambda: swept()[0])
 
 
 def _terms(terms: Any, place: str) -> list[Op]:

@@ -2,12 +2,12 @@
 """What rules say of one term in a reverse sweep: its adjoints, or the simpler terms it stands for.
 
 A rule may look deeper than its op's own arguments. Where it would pass over a term whose derivative is asked
-for, only rules that look at one op take part.
+for, only rules that look at one op take part: who asks is told which terms a rule passes over, and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,6 +24,9 @@ from ngraph_rewrite.terms.calls_told import located
 from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.keys import keyed
 from ngraph_rewrite.terms.op import Op
+
+# Whether one of some terms that a rule passes over is asked for.
+Asked = Callable[[set[Op]], bool]
 
 
 class _Target(NamedTuple):
@@ -46,18 +49,18 @@ class DeriveRules:
         self._rules = usable_once(rules.of_class(SAFE_CLASSES), _TARGET.base, self._cache)
         self._matchers: dict[tuple[str, bool], Matcher] = {}
 
-    def adjoints(self, term: Op, d: Op, wanted: Collection[Op]) -> list[tuple[Op, Op]] | None:
+    def adjoints(self, term: Op, d: Op, asked: Asked) -> list[tuple[Op, Op]] | None:
         """Pairs of a term below `term` and what it gets from the adjoint `d`; None if no derive rule fires."""
         found = _step(self.matcher("derive"), term, _maker(term, []), d)
-        if found is not None and _passes_over(found[0], term, _receivers(found[1]), wanted):
+        if found is not None and _passes_over(found[0], term, _receivers(found[1]), asked):
             found = _step(self.matcher("derive", True), term, _maker(term, []), d)
         return None if found is None else list(_pairs(found[1]))
 
-    def expansion(self, term: Op, wanted: Collection[Op]) -> tuple[Op, list[Op]] | None:
+    def expansion(self, term: Op, asked: Asked) -> tuple[Op, list[Op]] | None:
         """What a lower rule makes of `term`, and the terms it built, arguments first; None if none fires."""
         made: list[Op] = []
         found = _step(self.matcher("lower"), term, _maker(term, made), _TARGET)
-        if found is not None and _passes_over(found[0], term, _kept(found[1], made), wanted):
+        if found is not None and _passes_over(found[0], term, _kept(found[1], made), asked):
             made.clear()
             found = _step(self.matcher("lower", True), term, _maker(term, made), _TARGET)
         return None if found is None else (found[1], _under(found[1], made))
@@ -156,11 +159,11 @@ def _under(root: Op, made: list[Op]) -> list[Op]:
     return [t for t in made if t in needed]
 
 
-def _passes_over(rule: Rule, term: Op, reached: Collection[Op], wanted: Collection[Op]) -> bool:
+def _passes_over(rule: Rule, term: Op, reached: Collection[Op], asked: Asked) -> bool:
     """Whether a wanted term lies between `term` and what the rule reached: it saw through it."""
     level = {a for a in term.args if a not in reached}
     for _ in range(_depth(rule.left) - 1):
-        if not level.isdisjoint(wanted):
+        if asked(level):
             return True
         level = {a for t in level for a in t.args if a not in reached}
     return False

@@ -126,8 +126,11 @@ class Sweep:
         special = self._specials.get(term.definition.name)
         if special is not None:
             return special(term, adjoint, self)
-        pairs = self._rules.adjoints(term, adjoint, self.wanted) if isinstance(adjoint, Op) else None
+        pairs = self._rules.adjoints(term, adjoint, self._asks_for) if isinstance(adjoint, Op) else None
         return None if pairs is None else [*pairs]
+
+    def _asks_for(self, terms: set[Op]) -> bool:
+        return not self.wanted.isdisjoint(terms)
 
     def _hand_on(self, pairs: Iterable[Pair]) -> None:
         for receiver, part in pairs:
@@ -135,7 +138,7 @@ class Sweep:
 
     def _expand(self, term: Op) -> None:
         """New terms that stand for this one, to be swept next."""
-        found = self._rules.expansion(term, self.wanted)
+        found = self._rules.expansion(term, self._asks_for)
         if found is None:
             raise self._no_adjoint(term)
         root, new = found
