@@ -15,7 +15,9 @@ from programs import drawn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.lowering import sequencing
+from ngraph_rewrite.lowering.reads import Reads
 from ngraph_rewrite.lowering.sequencing import sequence
+from ngraph_rewrite.lowering.versions import Versions
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import build
@@ -477,3 +479,38 @@ def test_what_reads_nothing_that_was_written_is_not_gone_through_again(monkeypat
     found = sequence([ng.doall(steps)])
     assert len(found.writes) == 80
     assert len(gone) < 40 * 10
+
+
+@pytest.mark.parametrize("count", [20, 80])
+def test_what_is_read_once_is_not_compared(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """All that a term sees was gathered for each partial sum of what was just written: the square of their number."""
+    gathered, seen = list[int](), Reads.seen
+
+    def counted(self: Reads, state: Any, bits: int) -> Any:
+        gathered.append(bits.bit_count())
+        return seen(self, state, bits)
+
+    monkeypatch.setattr(Reads, "seen", counted)
+    variables, x = [scalar(0.0) for _ in range(count)], ng.placeholder([], dtype="float64")
+    writes = [ng.assign(v, x * i) for i, v in enumerate(variables)]
+    at_once = sequence([ng.sequential([*writes, sum(variables[1:], variables[0])])])
+    total, items = x, []
+    for v in variables:
+        items.append(ng.assign(v, total))
+        total = total + v
+    one_by_one = sequence([ng.sequential([*items, total])])
+    assert len(at_once.writes) == len(one_by_one.writes) == count
+    assert sum(gathered) <= count
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.dictionaries(st.sampled_from("abcd"), st.integers(0, 9)))))
+def test_each_version_of_a_mapping_stays_what_it_was(steps: list[tuple[int, dict[str, int]]]) -> None:
+    versions, copies = [Versions[str, int]()], [dict[str, int]()]
+    for number, more in steps:
+        one = number % len(versions)
+        assert dict(versions[one]) == copies[one]
+        versions.append(versions[one].after(more))
+        copies.append({**copies[one], **more})
+    for version, copy in zip(versions, copies, strict=True):
+        assert dict(version) == copy and len(version) == len(copy)
+        assert {key: version.get(key) for key in "abcd"} == {key: copy.get(key) for key in "abcd"}

@@ -18,7 +18,7 @@ from operator import attrgetter
 from types import MappingProxyType
 
 from ngraph_rewrite.errors import SequencingError
-from ngraph_rewrite.lowering.reads import START, Reads, State
+from ngraph_rewrite.lowering.reads import ByState, Reads, State
 from ngraph_rewrite.lowering.spans import united
 from ngraph_rewrite.lowering.waiting import Waiting, finished
 from ngraph_rewrite.lowering.write_orders import Listing, Opposed, WriteOrders, aside, contradiction, items
@@ -70,7 +70,8 @@ def sequence(roots: Iterable[Op]) -> Sequenced:
     tried = set[Op]()
     while True:
         try:
-            return _Sequencing(special, effectful, ahead, Reads(written)).sequenced(roots, within)
+            reads = Reads(written)
+            return _Sequencing(special, effectful, ahead, reads, ByState(reads)).sequenced(roots, within)
         except Opposed as found:
             if found.sequence in tried:
                 raise contradiction(found, order) from None
@@ -122,12 +123,12 @@ class _Sequencing:
     effectful: set[Op]
     ahead: Mapping[Op, int]
     reads: Reads
+    memo: ByState[tuple[Op, Wrote]]
     placed: dict[Op, tuple[Op, Wrote]] = field(default_factory=dict)
     done: dict[Op, Op] = field(default_factory=dict)
     terms: dict[Op, Op] = field(default_factory=dict)
     last: dict[Op, Op] = field(default_factory=dict)
     number: dict[Op, int] = field(default_factory=dict)
-    memo: dict[tuple[Op, tuple[tuple[Op, Op], ...]], tuple[Op, Wrote]] = field(default_factory=dict)
     orders: WriteOrders = field(default_factory=WriteOrders)
 
     def sequenced(self, roots: list[Op], within: set[Op]) -> Sequenced:
@@ -146,16 +147,17 @@ class _Sequencing:
 
     def run(self, root: Op) -> Wrote:
         """Evaluate, with a stack of its own, so that depth is no limit; what was written."""
-        self.done[root], wrote = finished(self.evaluate(root, START))
+        self.done[root], wrote = finished(self.evaluate(root, self.reads.start))
         return wrote
 
     def evaluate(self, term: Op, state: State) -> Evaluation:
         if term in self.placed:
             value, wrote = self.placed[term]
             return value, self.newer(state.writes, wrote)
+        bits = state.bits
         if term not in self.special:
-            state = self.reads.seen(term, state)
-            if not state.bits:
+            bits = self.reads.differs(term, state)
+            if not bits:
                 return term, _NOTHING
         name = term.definition.name
         if name == "core.variable":
@@ -166,13 +168,13 @@ class _Sequencing:
             value, wrote = yield from self.effect(name, term, state)
             self.place(term, value, wrote)
             return value, wrote
-        key = (term, tuple(state.writes.items()))
-        if key not in self.memo:
+        found = self.memo.find(term, state, bits)
+        if found is None:
             args, wrote = yield from self.arguments(term, state)
             value = term if args == term.args else Op(term.definition, args, term.attrs, term.type, term.info)
-            self.memo[key] = value, wrote
+            found = self.memo.add(term, state, bits, (value, wrote))
             self.terms.setdefault(term, value)
-        value, wrote = self.memo[key]
+        value, wrote = found
         return value, self.newer(state.writes, wrote)
 
     def arguments(self, term: Op, state: State) -> Waiting[tuple[tuple[Op, ...], Wrote]]:
@@ -229,8 +231,10 @@ class _Sequencing:
 
     def newer(self, writes: Wrote, wrote: Wrote) -> Wrote:
         """Those of what was written that are later than other writes."""
-        number = self.number
-        return {v: w for v, w in wrote.items() if v not in writes or number[writes[v]] < number[w]} if wrote else wrote
+        if not wrote or not writes:
+            return wrote
+        number, known = self.number, writes.get
+        return {v: w for v, w in wrote.items() if (last := known(v)) is None or number[last] < number[w]}
 
     def add(self, wrote: Wrote, every: dict[Op, Op]) -> None:
         """Add what was written to all that was; of two writes of a variable the later one counts."""
