@@ -18,7 +18,7 @@ from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.rewriting import expression, pattern, rule, waivers
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
-from ngraph_rewrite.terms.catalogue import OpDef, lookup
+from ngraph_rewrite.terms.catalogue import OpDef, definitions, lookup
 from ngraph_rewrite.types.sorts import SortType
 
 _AT_ONCE = frozenset({"name", "kind", "grade", "text", "file", "line"})
@@ -118,10 +118,10 @@ def write_rules(rules: Iterable[Rule]) -> bytes:
     Raises:
         Unencodable: if one holds what has no place there.
     """
-    heads, bodies = list[Any](), list[bytes]()
+    heads, bodies, foreign = list[Any](), list[bytes](), _foreign()
     for one in rules:
         head, body = parts = _parts(one)
-        heads.append([*head, _root(one), _digest(one, parts)])
+        heads.append([*head, _root(one), _digest(one, parts, foreign)])
         bodies.append(body)
     return b"\n".join([_json(heads), *bodies])
 
@@ -152,14 +152,20 @@ def digest(one: Rule) -> str:
         Unencodable: if it holds what has no place in JSON.
     """
     known: str | None = one.__dict__.get("_digest")
-    return _digest(one, _parts(one)) if known is None else known
+    return _digest(one, _parts(one), _foreign()) if known is None else known
 
 
-def _digest(one: Rule, parts: tuple[list[Any], bytes]) -> str:
+def _foreign() -> bool:
+    """Whether there are ops that this package does not declare."""
+    return any(not d.shipped for d in definitions())
+
+
+def _digest(one: Rule, parts: tuple[list[Any], bytes], foreign: bool) -> str:
     known: str | None = one.__dict__.get("_digest")
     if known is None:
         head, body = parts
-        others = [_signature(d) for d in sorted(mentioned(one), key=lambda d: d.name) if not d.shipped]
+        ops = sorted(mentioned(one), key=lambda d: d.name) if foreign else []
+        others = [_signature(d) for d in ops if not d.shipped]
         known = hashlib.sha256(_json([head, others]) + body).hexdigest()[:24]
         one.__dict__["_digest"] = known
     return known

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ngraph_rewrite.rewriting.bounds import BITS, CHARACTERS, DEPTH, PARTS, modulo, plus, times
 from ngraph_rewrite.rewriting.registry import attribute_functions
-from ngraph_rewrite.rewriting.syntax import children, walk
+from ngraph_rewrite.rewriting.syntax import add_below, children, walk
 from ngraph_rewrite.rewriting.typeclasses import is_dtype, no_dtype
 from ngraph_rewrite.terms.catalogue import definitions, find
 from ngraph_rewrite.types.dtypes import DTYPES
@@ -29,7 +29,6 @@ PROPERTIES = frozenset(
 )
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.USub, ast.Not, ast.And, ast.Or)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot)
-_MARKS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 _PLAIN = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.Subscript, ast.Slice)
 
 
@@ -126,7 +125,9 @@ def check_size(tree: ast.expr) -> None:
         parts += len(level)
         if parts > PARTS:
             raise Refused(tree, f"the expression has more than {PARTS} parts", "name some with where or let")
-        level = [c for node in level for c in children(node) if not isinstance(c, _MARKS)]
+        above, level = level, []
+        for node in above:
+            add_below(node, level)
         if not level:
             return
     raise Refused(tree, f"the expression is nested deeper than {DEPTH} levels", "name parts with where or let")

@@ -11,7 +11,7 @@ from ngraph_rewrite.rewriting.bounds import DEPTH, LINE
 from ngraph_rewrite.rewriting.expression import Refused, check_size
 from ngraph_rewrite.rewriting.frame import check_brackets, visible
 from ngraph_rewrite.rewriting.frame_parts import Piece
-from ngraph_rewrite.rewriting.syntax import walk
+from ngraph_rewrite.rewriting.syntax import parts
 
 # What Python may warn of: a number with a word behind it, and a backslash in a text.
 _DOUBTFUL = re.compile(r"\d(and|else|for|if|in|is|not|or)|\\")
@@ -20,6 +20,8 @@ _SEQUENCE = re.compile(r"(?<=[\w)])\s*\.\.\.")
 
 def _with_marks(piece: Piece, source: str) -> str:
     """The text with ``<<`` for each ``:=``: on its left Python allows no pattern."""
+    if ":=" not in source:
+        return source
     offsets = [o for o, c in visible(piece.text, piece.start, piece.start + len(source)) if c == ":"]
     marks = [o for o in offsets if piece.text.clean.startswith(":=", o)]
     shifts = [o for o, c in visible(piece.text, piece.start, piece.start + len(source)) if c == "<"]
@@ -84,7 +86,7 @@ def parse_piece(piece: Piece) -> ast.expr:
     except ValueError as error:  # a null byte, before Python 3.12
         raise text.error(piece.span, f"{error}") from None
     plain = wrapped.isascii()  # columns of `ast` count bytes
-    for node in walk(tree):
+    for node in parts(tree):
         if isinstance(node, ast.expr):
             begin, column = starts[node.lineno - 1], node.col_offset
             if not plain:

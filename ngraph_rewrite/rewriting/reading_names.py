@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.bounds import BITS
 from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
-from ngraph_rewrite.rewriting.frame_parts import Text
+from ngraph_rewrite.rewriting.frame_parts import Piece, Text
+from ngraph_rewrite.rewriting.parsing import parse_piece
 from ngraph_rewrite.rewriting.pattern import Num
 from ngraph_rewrite.rewriting.shorthands import Macros, expanded
-from ngraph_rewrite.rewriting.syntax import walk
+from ngraph_rewrite.rewriting.syntax import parts
 from ngraph_rewrite.terms.catalogue import OpDef, definitions, find
 from ngraph_rewrite.types.sorts import SortType
 
@@ -38,6 +39,7 @@ class Names:
 
     Attributes:
         several: Clauses with a value for each term of a sequence.
+        trees: What was read of the file: the alternatives of a rule are written once.
     """
 
     text: Text
@@ -47,6 +49,7 @@ class Names:
     conditions: list[ast.expr] = field(default_factory=list)
     sorts: Mapping[str, SortType] = field(default_factory=dict)
     several: set[str] = field(default_factory=set)
+    trees: dict[tuple[int, int], ast.expr] = field(default_factory=dict)
 
     def error(self, node: ast.AST | Span, message: str, do: str | None = None) -> RuleFileError:
         return self.text.error(node if isinstance(node, Span) else span_of(node), message, do)
@@ -109,11 +112,20 @@ class Names:
         except Refused as refused:
             raise self.error(refused.node, refused.message, refused.do) from None
         known = set(names)
-        called = {id(c.func) for c in walk(node) if isinstance(c, ast.Call)}
-        for part in walk(node):
+        every = parts(node)
+        called = {id(c.func) for c in every if isinstance(c, ast.Call)}
+        for part in every:
             if isinstance(part, ast.Name) and part.id not in known and id(part) not in called:
                 raise self.error(part, f"`{part.id}` is not bound", "bind it on the left, or with where")
         return replace(found, span=span_of(node))
+
+    def read(self, piece: Piece) -> ast.expr:
+        """The expression of a piece, with every shorthand replaced by its body."""
+        at = piece.start, piece.end
+        found = self.trees.get(at)
+        if found is None:
+            found = self.trees[at] = self.expand(parse_piece(piece))
+        return found
 
     def expand(self, node: ast.expr) -> ast.expr:
         """The expression with every shorthand replaced by its body."""

@@ -27,7 +27,6 @@ from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check
 from ngraph_rewrite.rewriting.frame import REWRITE
 from ngraph_rewrite.rewriting.frame_parts import ClauseFrame, FileFrame, Piece, RuleFrame
 from ngraph_rewrite.rewriting.left_sides import check_pattern, with_sorts
-from ngraph_rewrite.rewriting.parsing import parse_piece
 from ngraph_rewrite.rewriting.pattern import (
     App,
     Build,
@@ -43,7 +42,7 @@ from ngraph_rewrite.rewriting.pattern import (
 from ngraph_rewrite.rewriting.reading import RESERVED, Reader
 from ngraph_rewrite.rewriting.reading_names import is_sequence, span_of
 from ngraph_rewrite.rewriting.rule import Asking, Clause, Condition, Let, Matching, Where
-from ngraph_rewrite.rewriting.syntax import walk
+from ngraph_rewrite.rewriting.syntax import parts
 
 
 class Body(NamedTuple):
@@ -96,7 +95,7 @@ class _Body:
         return Body(right, tuple(self.clauses), _with_conditions(self.reader, guard, self.names), conditions)
 
     def clause(self, clause: ClauseFrame) -> None:
-        node = self.reader.expand(parse_piece(clause.piece))
+        node = self.reader.read(clause.piece)
         if clause.keyword == "let":
             if clause.sequence or is_sequence(node):
                 raise self.reader.error(node, "a let names one term", "a sequence stands among arguments")
@@ -118,7 +117,7 @@ class _Body:
             raise self.reader.error(written[1].piece.span, "a rule has one guard", "join the two with `and`")
         if not written:
             return []
-        node = self.reader.expand(parse_piece(written[0].piece))
+        node = self.reader.read(written[0].piece)
         if self.frame.kind != REWRITE:
             return [node]
         for count, match in enumerate(match_parts(node)):
@@ -188,7 +187,7 @@ class _Body:
 
     def computed(self, node: ast.expr, names: set[str]) -> Expression:
         """An expression of attributes; what stands for several terms is given to functions, and has none itself."""
-        for part in walk(node):
+        for part in parts(node):
             if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and self.terms.get(part.value.id):
                 what = f"`{part.value.id}` stands for several terms, which have no `.{part.attr}` together"
                 raise self.reader.error(part, what, "ask a term beside them, or an attribute function of yours")
@@ -257,7 +256,7 @@ def _check_clause(reader: Reader, clause: ClauseFrame, names: set[str]) -> None:
 def _right_templates(
     reader: Reader, frame: FileFrame, piece: Piece, left: App, terms: dict[str, bool], names: set[str]
 ) -> tuple[Template | None, ...]:
-    node = reader.expand(parse_piece(piece))
+    node = reader.read(piece)
     if frame.kind != "derive":
         if is_sequence(node):
             raise reader.error(node, "a rule has one term on its right", "a sequence stands among arguments")

@@ -82,7 +82,7 @@ def _parsed(frame: FileFrame, stem: str) -> RuleSet:
             )
             what = f"there is no {'signature' if frame.kind == REWRITE else 'op family'} {family}"
             raise frame.text.error(frame.header, what, do)
-    known = _Known(_macros(frame, sorts), sorts)
+    known = _Known(_macros(frame, sorts), sorts, {})
     rules = [rule for one in frame.rules for rule in _rules(frame, one, known, stem)]
     if len(rules) > RULES:
         what = f"the file has more than {RULES} rules, those that alternatives make included"
@@ -129,6 +129,7 @@ class _Known(NamedTuple):
 
     macros: Macros
     sorts: Mapping[str, SortType]
+    trees: dict[tuple[int, int], ast.expr]
 
 
 def _macros(frame: FileFrame, sorts: Mapping[str, SortType]) -> Macros:
@@ -158,18 +159,25 @@ def _check_names(frame: FileFrame, rules: list[Rule]) -> None:
 def _rules(frame: FileFrame, one: RuleFrame, known: _Known, stem: str) -> list[Rule]:
     if one.grade is not None and one.grade not in CLASSES:
         raise frame.text.error(one.span, f"@{one.grade} is not a class of rules", f"one of @{', @'.join(CLASSES)}")
+    found = _ways(frame, one, known)
     if one.variable is None:
-        return _read_ways(frame, one, known, f"{stem}.{one.name}", {})
+        return _read_ways(frame, one, known, f"{stem}.{one.name}", {}, found)
     named = ((f"{stem}.{one.name}.{name}", {one.variable: name}) for name in one.alternatives)
-    return [rule for name, alternative in named for rule in _read_ways(frame, one, known, name, alternative)]
+    return [rule for name, alternative in named for rule in _read_ways(frame, one, known, name, alternative, found)]
 
 
-def _read_ways(frame: FileFrame, one: RuleFrame, known: _Known, name: str, alternative: dict[str, str]) -> list[Rule]:
-    """A rule for each left side that the written one stands for, numbered if there are several."""
+def _ways(frame: FileFrame, one: RuleFrame, known: _Known) -> list[Way]:
+    """The left sides that the written one stands for."""
     try:
-        found = ways(expanded(parse_piece(one.left), known.macros))
+        return ways(expanded(parse_piece(one.left), known.macros))
     except Refused as refused:
         raise frame.text.error(span_of(refused.node), refused.message, refused.do) from None
+
+
+def _read_ways(
+    frame: FileFrame, one: RuleFrame, known: _Known, name: str, alternative: dict[str, str], found: list[Way]
+) -> list[Rule]:
+    """A rule for each left side, numbered if there are several."""
     if len(found) == 1:
         return [_rule(frame, one, known, name, alternative, found[0])]
     rules = [_rule(frame, one, known, f"{name}.{i}", alternative, way) for i, way in enumerate(found, 1)]
@@ -215,7 +223,7 @@ def _rule(
     assert isinstance(left, App)
     check_pattern(left_reader, left, frame.kind)
     right_reader = Reader(frame.text, (frame.target, *beside), alternative, known.macros, sorts=known.sorts)
-    right_reader.conditions = left_reader.conditions
+    right_reader.conditions, right_reader.trees = left_reader.conditions, known.trees
     right, clauses, guard, conditions = body(right_reader, frame, one, left, way.given)
     text = f"{one.left} => {one.right}"
     for old, new in alternative.items():

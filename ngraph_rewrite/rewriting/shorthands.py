@@ -10,7 +10,7 @@ from typing import Any
 
 from ngraph_rewrite.rewriting.bounds import DEPTH, PARTS, SHORTHANDS
 from ngraph_rewrite.rewriting.expression import Refused, check_size
-from ngraph_rewrite.rewriting.syntax import walk
+from ngraph_rewrite.rewriting.syntax import MARKS, fields_below, parts
 
 # Shorthands by name: parameters and body.
 Macros = dict[str, tuple[tuple[str, ...], ast.expr]]
@@ -28,7 +28,9 @@ def expanded(node: ast.expr, macros: Macros) -> ast.expr:
     >>> ast.unparse(expanded(ast.parse("twice(twice(y))", mode="eval").body, {"twice": twice}))
     'y + y + (y + y)'
     """
-    called = {c.func.id for c in walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)}
+    if not macros:
+        return node
+    called = {c.func.id for c in parts(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)}
     if called.isdisjoint(macros):
         return node
     try:
@@ -72,9 +74,9 @@ def _filled(call: ast.Call, parameters: tuple[str, ...], body: ast.expr) -> ast.
     """A shorthand's body with the arguments of a call in the places of its parameters."""
     assert isinstance(call.func, ast.Name)
     given = check_call(call, parameters)
-    sizes = {name: sum(1 for _ in walk(value)) for name, value in given.items()}
-    size = sum(sizes.get(node.id, 1) if isinstance(node, ast.Name) else 1 for node in walk(body))
-    if size > 2 * PARTS:  # what only marks a part is counted here too
+    sizes = {name: len(parts(value)) for name, value in given.items()}
+    size = sum(sizes.get(node.id, 1) if isinstance(node, ast.Name) else 1 for node in parts(body))
+    if size > PARTS:
         raise Refused(call, f"with {call.func.id} expanded, this has more than {PARTS} parts", "write out some of it")
     found: ast.expr = _copied(body, given)
     check_size(found)
@@ -82,14 +84,16 @@ def _filled(call: ast.Call, parameters: tuple[str, ...], body: ast.expr) -> ast.
 
 
 def _copied(node: Any, given: Mapping[str, ast.expr] = MappingProxyType({})) -> Any:
-    """A copy of an expression, with others for some names: what stands in it has no cycles, and contexts are shared."""
+    """A copy of an expression, with others for some names: what stands in it has no cycles, and marks are shared."""
     if isinstance(node, ast.Name) and node.id in given:
         return _copied(given[node.id])
     found = node.__class__.__new__(node.__class__)  # from Python 3.15 on a call of the class has to be given all fields
-    for name, value in vars(node).items():
+    own = vars(found)
+    own.update(vars(node))
+    for name in fields_below(node):
+        value = own.get(name)
         if isinstance(value, list):
-            value = [_copied(part, given) if isinstance(part, ast.AST) else part for part in value]
-        elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
-            value = _copied(value, given)
-        setattr(found, name, value)
+            own[name] = [_copied(part, given) if isinstance(part, ast.AST) else part for part in value]
+        elif isinstance(value, ast.AST) and not isinstance(value, MARKS):
+            own[name] = _copied(value, given)
     return found

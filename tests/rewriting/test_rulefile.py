@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ngraph_rewrite import ops  # noqa: F401  (the families declare their ops when imported)
 from ngraph_rewrite.errors import RuleFileError
-from ngraph_rewrite.rewriting import attributes  # noqa: F401  (and the attribute functions)
+from ngraph_rewrite.rewriting import attributes, parsing, reading_names, rulefile  # noqa: F401  (and attribute functions)
 from ngraph_rewrite.rewriting.pattern import App, Build, Num, SeqVar, Var, subpatterns, subtemplates
 from ngraph_rewrite.rewriting.rulefile import load_rules, parse_rules
 
@@ -567,3 +568,24 @@ rule a: transpose(y + y, perm=p) => transpose(y, perm=p) + transpose(y, perm=p)
 """
     (one,), (other,) = (parse_rules(text, "f.rules", "f") for text in (short, long))
     assert (str(one.left), one.right) == (str(other.left), other.right)
+
+
+def test_what_alternatives_have_in_common_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each alternative was parsed, and shorthands in it replaced, anew."""
+    read: list[str] = []
+
+    def noted(piece: Any) -> Any:
+        read.append(str(piece))
+        return parsing.parse_piece(piece)
+
+    monkeypatch.setattr(rulefile, "parse_piece", noted)
+    monkeypatch.setattr(reading_names, "parse_piece", noted)
+    text = """simplify semi
+define twice(x) = x + x
+rule r for f in exp log tanh sin cos:
+    f(y)  =>  twice(n)
+    let n = f(y)
+    if y.rank == 1
+"""
+    assert len(parse_rules(text, "r.rules", "r")) == 5
+    assert sorted(read) == ["f(y)", "f(y)", "twice(n)", "x + x", "y.rank == 1"]
