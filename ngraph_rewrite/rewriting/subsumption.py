@@ -8,6 +8,7 @@ is due to rewriting from the inside out: a subterm that some rule always rewrite
 from __future__ import annotations
 
 import ast
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
@@ -24,13 +25,24 @@ EXCHANGED = 5
 
 def subsumed(rules: Iterable[Rule]) -> list[tuple[Rule, Rule]]:
     """Pairs of a rule that can never fire and the earlier rule that takes all its terms."""
+    rules = list(rules)
+    parts = [_parts(rule.left) for rule in rules]
+    frequent = Counter(part for own in parts for part in own)
     pairs: list[tuple[Rule, Rule]] = []
-    earlier: dict[object, list[Rule]] = {}
-    for rule in rules:
-        before = earlier.setdefault((rule.kind, rule.left.definition), [])
-        pairs += [(rule, other) for other in before if subsumes(other, rule)][:1]
-        before.append(rule)
+    earlier: dict[object, list[int]] = defaultdict(list)  # by the rarest part, which whoever they take has too
+    for number, (rule, own) in enumerate(zip(rules, parts, strict=True)):
+        at = rule.kind, rule.left.definition
+        before = sorted(i for part in own for i in earlier.get((at, part), ()))
+        pairs += [(rule, other) for other in map(rules.__getitem__, before) if subsumes(other, rule)][:1]
+        earlier[at, min(own, key=frequent.__getitem__)].append(number)
     return pairs
+
+
+def _parts(left: App) -> dict[object, None]:
+    """The ops and numbers in a left side. What takes it has no others: an op that is a constant may take a number."""
+    ops = [p.definition for p in subpatterns(left) if isinstance(p, App) and p.definition.name != "core.constant"]
+    numbers = [p for p in subpatterns(left) if isinstance(p, Num)]
+    return dict.fromkeys([left.definition, *ops, *numbers])
 
 
 def subsumes(general: Rule, special: Rule) -> bool:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that can never fire: found among all pairs, of which most are never looked at."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from ngraph_rewrite.lowering.passes import library
+from ngraph_rewrite.rewriting import subsumption
+from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewriting.subsumption import subsumed, subsumes
+
+
+def among_all_pairs(rules: list[Rule]) -> list[tuple[Rule, Rule]]:
+    found = []
+    for i, rule in enumerate(rules):
+        before = [o for o in rules[:i] if (o.kind, o.left.definition) == (rule.kind, rule.left.definition)]
+        found += [(rule, other) for other in before if subsumes(other, rule)][:1]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_those_that_are_found_are_those_among_all_pairs(seed: int) -> None:
+    """The rules that ship, in another order: general ones come before special ones then."""
+    rules = [rule for rule in library() if rule.kind in ("simplify", "derive", "lower")]
+    Random(seed).shuffle(rules)
+    found = subsumed(rules)
+    assert found == among_all_pairs(rules) and len(found) > 5
+
+
+@pytest.mark.parametrize("count", [50, 200])
+def test_rules_that_differ_in_a_number_are_not_compared(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    compared: list[Any] = []
+    monkeypatch.setattr(subsumption, "subsumes", lambda *pair: compared.append(pair) or subsumes(*pair))
+    equations = "\n".join(f"rule r{i}: sin(x * {i}.5) + cos(y) => x" for i in range(count))
+    again = "rule last: cos(y) + sin(x * 7.5) => y"
+    rules = parse_rules(f"simplify semi\n{equations}\n{again}\n", "f.rules", "f")
+    assert [(rule.name, other.name) for rule, other in subsumed(rules)] == [("f.last", "f.r7")]
+    assert len(compared) == 1
