@@ -83,7 +83,8 @@ def _seeking(name: str, found: Crowd) -> list[str]:
 
 
 def _bit_leaf(row: Row) -> Iterator[str]:
-    yield from _leaf(row, [f"m |= {1 << row.bit}"])
+    bit = str(1 << row.bit) if row.bit < 64 else f"1 << {row.bit}"  # digits of all of them grow with their square
+    yield from _leaf(row, [f"m |= {bit}"])
 
 
 def _tree(tree: Tree | None, known: frozenset[str], leaf: object) -> Iterator[str]:

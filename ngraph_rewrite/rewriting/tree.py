@@ -8,13 +8,18 @@ of Maranget, *Compiling pattern matching to good decision trees* (2008). `emit` 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
 
 from ngraph_rewrite.rewriting.pattern import Number
 from ngraph_rewrite.rewriting.rows import HasArguments, Holds, IsNumber, IsOp, Row, Same, Structural, Test
 from ngraph_rewrite.rewriting.slots import Place
 from ngraph_rewrite.terms.catalogue import OpDef
+from ngraph_rewrite.types.dtypes import DTYPES, is_float
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ def grow(pending: list[Row], spare: int = NODES) -> Tree | None:
 def _grow(pending: list[Row], nodes: Iterator[None], depth: int) -> Tree | None:
     if not pending:
         return None
-    if next(nodes, pending) is pending or depth > DEEPEST:
+    if next(nodes, pending) is pending or depth + _levels(pending) > DEEPEST + 1:
         raise _TooLarge
     below = depth + 1
     first = pending[0]
@@ -82,6 +87,14 @@ def _grow(pending: list[Row], nodes: Iterator[None], depth: int) -> Tree | None:
     then = [passed(row, test) for row in pending if not _contradicts(row, test)]
     otherwise = [_failed(row, test) for row in pending if test not in row.tests]
     return If(test, _grow(then, nodes, below), _grow(otherwise, nodes, below))
+
+
+def _levels(pending: list[Row]) -> int:
+    """So many nodes at least stand one below another: each leaves over the rows that do not ask what it asks."""
+    if len(pending) <= DEEPEST:
+        return 1
+    asked = Counter(t.place if isinstance(t, IsOp) else t for row in pending for t in row.tests)
+    return len(pending) // max(asked.values(), default=1)
 
 
 def _chosen(first: Row, pending: list[Row]) -> Test | None:
@@ -146,15 +159,26 @@ def _contradicts(row: Row, test: Test) -> bool:
     """Whether a row cannot match once `test` holds: it asks for its opposite, or another number at the same place."""
     if isinstance(test, Holds):
         return test.opposite in row.tests
-    if isinstance(test, IsNumber) and _short(test.value):
+    if isinstance(test, IsNumber):
         asked = (t for t in row.tests if isinstance(t, IsNumber) and t.place == test.place)
-        return any(_short(t.value) and t.value != test.value for t in asked)
+        return any(not _may_be_one(t.value, test.value) for t in asked)
     return False
 
 
-def _short(value: Number) -> bool:
-    """Whether no dtype rounds it: two such numbers that differ are never filled with one constant."""
-    return abs(value) <= 2048 and value * 8 % 1 == 0
+def _may_be_one(one: Number, other: Number) -> bool:
+    """Whether some dtype rounds two numbers to one, so that a constant may be filled with both.
+
+    >>> _may_be_one(256, 257), _may_be_one(0.1, 0.2)  # bfloat16 has eight bits
+    (True, False)
+    """
+    return one == other or one != one or not _rounded(one).isdisjoint(_rounded(other))
+
+
+@lru_cache(maxsize=4096)
+def _rounded(value: Number) -> frozenset[Number]:
+    """What a number may be once it fills a constant of some dtype."""
+    with np.errstate(over="ignore"):
+        return frozenset([value, *(float(np.asarray(value).astype(dtype)) for dtype in DTYPES if is_float(dtype))])
 
 
 def _switch(place: Place, pending: list[Row], nodes: Iterator[None], depth: int) -> Tree:

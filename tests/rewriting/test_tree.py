@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.rewriting import tree as tree_module
 from ngraph_rewrite.rewriting.emit import emit
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, Var, attribute_names, variables
@@ -25,7 +26,7 @@ from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import anonymous
-from ngraph_rewrite.types.dtypes import FLOAT32
+from ngraph_rewrite.types.dtypes import FLOAT32, as_dtype
 
 drawn = settings(max_examples=60, deadline=None)
 SHAPE = anonymous([2])
@@ -309,3 +310,32 @@ def test_a_damaged_or_foreign_file_is_written_again(folder: Cache) -> None:
     text = source.read_bytes()
     folder.write(source.stem, "py", b"raise SystemExit\n")
     assert Matcher(rules, folder).source("semi.subtract").read_bytes() == text
+
+
+@pytest.mark.parametrize(("asked", "other"), [(256, 257), (2047, 2047.125), (0.1, 0.1000001)])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+def test_each_number_that_a_constant_is_filled_with_is_found(
+    asked: float, other: float, dtype: str, folder: Cache
+) -> None:
+    """257 is 256 in bfloat16: rules that ask for it were not tried once one that asks for 256 had been."""
+    bank = TermBank()
+    value = Literal(asked, as_dtype(dtype))
+    one, number = (bank.make(lookup("core.constant"), (), (v, SHAPE)) for v in (Literal(3.0, dtype), value))
+    term = bank.make(lookup("semi.subtract"), (bank.make(lookup("semi.exp"), (one,), ()), number), ())
+    found = list(Matcher(rules_of(f"x - {asked!r} => x", f"x - {other!r} => x"), folder).matches(term))
+    assert len(found) == [value.is_number(asked), value.is_number(other)].count(True) > 0
+
+
+def test_a_tree_that_grows_too_deep_is_given_up_where_that_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was grown to the greatest depth first, with all rows in each branch."""
+    looked, chosen = list[int](), tree_module._chosen
+
+    def noted(first: Row, pending: list[Row]) -> Any:
+        looked.append(len(pending))
+        return chosen(first, pending)
+
+    monkeypatch.setattr(tree_module, "_chosen", noted)
+    rules = rules_of(*(f"x - {number} => x" for number in range(400)))
+    own = [row for i, rule in enumerate(rules) for row in rows(i, rule)]
+    assert grow(own) is None
+    assert sum(looked) <= 2 * len(own)
