@@ -11,7 +11,7 @@
   into the constant ``SPECIALS`` of `adjoints.py`, by the name of the op. Terms that are tuples have an adjoint
   for each part.
 
-Who asks by one term after another, and not by a list, is served by `shared_sweep.py`.
+Who asks by one term after another, and not by a list, is served by `continued_sweep.py`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import Any, overload
 
 from ngraph_rewrite.errors import ArgumentError, DerivativeError
 from ngraph_rewrite.lowering.adjoints import SPECIALS
+from ngraph_rewrite.lowering.continued_sweep import shared_adjoint
 from ngraph_rewrite.lowering.derive_rules import derive_rules
 from ngraph_rewrite.lowering.disabling import disabled_now
 from ngraph_rewrite.lowering.fitting import fitted, labelled, zero
-from ngraph_rewrite.lowering.shared_sweep import shared_adjoint
 from ngraph_rewrite.lowering.sweep import Sweep
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.rule import RuleSet
