@@ -103,7 +103,18 @@ def left_out(cases: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 
 def pytest_collection_finish() -> None:
-    """Freeze the tests: each search of the garbage collector would go through all of them, in a second."""
+    _freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What lives on from one file to the next are caches, and more of them with each file."""
+    if nextitem is None or nextitem.path != item.path:
+        _freeze()
+
+
+def _freeze() -> None:
+    """Freeze what there is, such as all tests: each search of the garbage collector would take a second."""
     gc.collect()
     gc.freeze()
 
