@@ -182,6 +182,7 @@ def _no_collection() -> Iterator[None]:
 def _serve(pipe: Connection, answers: Callable[[Any], Any], megabytes: int | None) -> None:
     # What is inherited is not collected here: its end may wait for threads that only the forking process has.
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)  # many terms are made and few cycles
     gc.enable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; who asks ends those who answer
     bounded(None, megabytes)
