@@ -37,6 +37,7 @@ _LOOKS = 1 / 128
 # Seconds after which reading an entry is noted again; and in which a file that somebody writes is whole.
 _NOTED, _WRITING = 86_400, 3_600
 _fallback: list[Path] = []  # the temporary folder, once this process has needed one
+_written_before: set[Path] = set()  # folders that this process could write
 
 
 class Cache:
@@ -92,6 +93,7 @@ class Cache:
         try:
             _replace(path, stored)
         except OSError:
+            _written_before.discard(self.folder)
             self.folder = _temporary(self.folder)
             path = self.path(key, ext)
             _replace(path, stored)
@@ -196,9 +198,13 @@ def _new_file(folder: Path, data: bytes) -> Path:
 
 
 def _writable(folder: Path) -> Path:
+    """The folder, or another one if it cannot be written. Each transformer asks: what could be written still can."""
+    if folder in _written_before and folder.is_dir():
+        return folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _new_file(folder, b"").unlink()
+        _written_before.add(folder)
         return folder
     except OSError:
         return _temporary(folder)

@@ -22,7 +22,7 @@ from programs import EXACT, Program, drawn
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.driver import adopt, normalise
-from ngraph_rewrite.lowering.passes import library, lower, matchers_of
+from ngraph_rewrite.lowering.passes import library, lower, matchers_of, usable, usable_once
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
@@ -250,6 +250,19 @@ def test_depth_is_no_limit() -> None:
         assert "axes.unary.sin" in computation.explain(deep)
         with pytest.raises(ng.InvalidHandleError, match="in registers"):
             computation.value(deep.args[0].args[0])
+
+
+# -- what transformers share -----------------------------------------------------------------------------------
+
+
+def test_rules_that_a_target_can_use_are_looked_for_once_in_a_process() -> None:
+    """Of the same rules, however they were put together; of others, and for another target, they are others."""
+    rules, fewer = library(), library().without("semi.log_exp")
+    found = usable_once(rules, CPU.base, Cache())
+    assert found is usable_once(ng.RuleSet(rules.rules), CPU.base, Cache())
+    assert found.rules == usable(rules, CPU.base).rules
+    for other, base in (fewer, CPU.base), (rules, frozenset(op for op in CPU.base if not op.startswith("cpu."))):
+        assert usable_once(other, base, Cache()).rules == usable(other, base).rules != found.rules
 
 
 # -- determinism ------------------------------------------------------------------------------------

@@ -187,8 +187,13 @@ def passes_of(rules: RuleSet, target: Any, cache: Cache, own: Iterable[GraphPass
 
 
 def usable_once(rules: RuleSet, base: frozenset[str], cache: Cache) -> RuleSet:
-    """As `usable`; the rules of a set are not gone through again for the same base set."""
-    return chosen(rules, lambda every: usable(every, base), cache, "usable", sorted(base))
+    """As `usable`; the rules of a set are not gone through again for the same base set, in this process or another."""
+    return _usable_once(_Same(rules), frozenset(base), cache.folder)
+
+
+@lru_cache(maxsize=32)
+def _usable_once(same: _Same, base: frozenset[str], folder: Path) -> RuleSet:
+    return chosen(same.rules, lambda every: usable(every, base), Cache(folder), "usable", sorted(base))
 
 
 def usable(rules: RuleSet, base: Container[str]) -> RuleSet:

@@ -101,6 +101,27 @@ def test_a_folder_that_vanishes_is_replaced_when_written(tmp_path: Path, monkeyp
         Cache(cache.folder / "again")
 
 
+def test_a_folder_is_tried_once_and_again_when_it_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each transformer asks: a file is made and removed for the first one."""
+    monkeypatch.setattr(cache_module, "_fallback", [])
+    folder, new_file, tried = tmp_path / "folder", cache_module._new_file, list[Path]()
+
+    def counted(where: Path, data: bytes) -> Path:
+        tried.append(where)
+        if where == folder and len(tried) > 1:
+            raise OSError("it is full")
+        return new_file(where, data)
+
+    monkeypatch.setattr(cache_module, "_new_file", counted)
+    cache, other = Cache(folder), Cache(folder)
+    assert cache.folder == other.folder == folder and tried == [folder]
+    with pytest.warns(CacheWarning):
+        cache.write("key", "bin", b"data")
+    assert Cache(folder).folder == cache.folder != folder
+
+
 # -- the bound ---------------------------------------------------------------------------------------
 
 
