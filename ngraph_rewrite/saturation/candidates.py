@@ -30,6 +30,7 @@ class Graph:
     Attributes:
         nodes: The e-nodes; those that have their own class below them at once are of no use, and left out.
         of: The numbers of a class's e-nodes.
+        cheapest: The least that an e-node of a class costs by itself.
         left: How many e-nodes may still be looked at: a count, so that the same is found on every machine.
     """
 
@@ -44,6 +45,7 @@ class Graph:
                 self.of.setdefault(node.own, []).append(number)
                 for child in dict.fromkeys(node.children):
                     self.uses.setdefault(child, []).append(number)
+        self.cheapest = {own: min(self.nodes[n].cost for n in numbers) for own, numbers in self.of.items()}
 
     def spend(self, effort: int) -> None:
         """Count e-nodes that are looked at."""
@@ -68,10 +70,6 @@ class Graph:
     def cost(self, choice: Mapping[int, int]) -> float:
         """What the graph of a choice costs: each e-node once."""
         return math.fsum(self.nodes[choice[own]].cost for own in self.used(choice))
-
-    def cheapest(self, own: int) -> float:
-        """The least that an e-node of a class costs by itself."""
-        return min(self.nodes[n].cost for n in self.of[own])
 
     def trees(self, free: Collection[int] = (), barred: Collection[int] = ()) -> Choice:
         """The e-nodes of the cheapest trees, where some classes are free, and some must not be used."""

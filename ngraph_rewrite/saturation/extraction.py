@@ -88,6 +88,9 @@ class _Search:
 
     def all_choices(self) -> None:
         """Branch and bound: one class that is needed after the other; choices that cost too much are dropped."""
+        nodes, least = self.graph.nodes, self.graph.cheapest.__getitem__
+        ranks = {own: (len(numbers), own) for own, numbers in self.graph.of.items()}
+        orders = {own: self._dearest_first(numbers) for own, numbers in self.graph.of.items()}
         stack = [(Choice(), frozenset(self.graph.roots), 0.0)]
         while stack:
             choice, needed, cost = stack.pop()
@@ -96,15 +99,16 @@ class _Search:
                 if self.cheaper(cost):
                     self.best, self.least = choice, cost
                 continue
-            own = min(needed, key=lambda c: (len(self.graph.of[c]), c))
-            for number in sorted(self.graph.of[own], key=lambda n: -self.graph.nodes[n].cost):
-                node = self.graph.nodes[number]
-                if not self.possible(number):
-                    continue
+            own = min(needed, key=ranks.__getitem__)
+            for number in orders[own]:
+                node = nodes[number]
                 more = needed.union(c for c in node.children if c not in choice) - {own}
-                least = cost + node.cost + math.fsum(self.graph.cheapest(c) for c in more)
-                if self.cheaper(least) and self._ends(choice, own, node):
+                whole = cost + node.cost + math.fsum(map(least, more))
+                if self.cheaper(whole) and self._ends(choice, own, node):
                     stack.append(({**choice, own: number}, more, cost + node.cost))
+
+    def _dearest_first(self, numbers: Iterable[int]) -> list[int]:
+        return sorted(filter(self.possible, numbers), key=lambda n: -self.graph.nodes[n].cost)
 
     def _ends(self, choice: Choice, own: int, node: Candidate) -> bool:
         """Whether an e-node does not need its own class, by what is chosen so far."""
