@@ -40,12 +40,13 @@ def _size_attributes(*, value: Any, dtype: Any) -> Attributes:
     return {"value": extent(value), "dtype": as_dtype(dtype)}
 
 
-@op(
-    "semi.size",
-    "source",
-    meaning=lambda term: np.asarray(known(term.attribute("value")), term.dtype),
-    normalise=_size_attributes,
-)
+def _size(term: Op) -> Any:
+    """A length as a cast makes it: one that a dtype does not have wraps around, or is infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(known(term.attribute("value"))).astype(term.dtype)
+
+
+@op("semi.size", "source", meaning=_size, normalise=_size_attributes)
 def size(*, value: Extent, dtype: DType) -> TensorType:
     """A length as a scalar; it may be known only when arguments are."""
     as_int(value if isinstance(value, int) else 0, "value")

@@ -100,7 +100,7 @@ def _pad(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -
     x = types[0]
     zeros, ones = (0,) * x.rank, (1,) * x.rank
     first, begin, end = ((2, *zeros[1:]), (1, *zeros[1:]), (0, *ones[1:])) if x.rank else ((), (), ())
-    for value in numbers(x.dtype)[:3]:
+    for value in (*numbers(x.dtype)[:3], *((-0.0, math.nan) if is_float(x.dtype) else ())):
         yield from (
             (before, after, inside, Literal(value, x.dtype))
             for before, after, inside in (

@@ -6,8 +6,9 @@ What is tried first is up to `Choices`: turns of a fixed order in one place, dra
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ngraph_rewrite.rewriting.attribute_values import value_of
@@ -40,6 +41,7 @@ class PatternSearch:
         tries: How many more terms are built.
         solver: Of a guard: what it rules out is not tried.
         order: Puts options in order before `choices` says where to begin.
+        made: The terms that were built last of each op, for what they tell of others with the same attributes.
     """
 
     domain: Domain
@@ -48,6 +50,7 @@ class PatternSearch:
     tries: int
     solver: Solver | None = None
     order: Order | None = None
+    made: dict[OpDef, deque[Op]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=_REMEMBERED)))
 
     def options(self, site: str, items: Sequence[Item]) -> Iterator[Item]:
         """The items, beginning where the choices say."""
@@ -101,6 +104,7 @@ class PatternSearch:
             if all(term.attribute(a) == v for a, v in fixed.items()):
                 now = {**bound, **{n: term.attribute(a) for n, a in binds.items()}}
                 if self.admits(bound, now):
+                    self.made[definition].append(term)
                     yield term, now
 
     def groupings(self, definition: OpDef, args: tuple[Op, ...], site: str) -> Iterator[Op]:
@@ -153,6 +157,8 @@ class PatternSearch:
         if is_nest(pattern):  # all operands are alike
             position, known = min(len(known), 1), dict(enumerate(list(known.values())[:1]))
         types = argument_types(pattern.definition, position, known, wish, self.domain)
+        if types is not None and wish is not None and position not in known:
+            types = [*self.as_before(pattern, position, wish, bound), *types]
         if isinstance(arg, App):
             for inner in self.options(site, types if types is not None else [None]):
                 for term, now in self.terms(arg, inner, site, bound):
@@ -171,6 +177,14 @@ class PatternSearch:
                     yield (term,), now
             elif isinstance(arg, Num):
                 yield from ((terms, bound) for terms in self.constant(pattern.definition, arg, one))
+
+    def as_before(self, pattern: App, position: int, wish: TensorType, bound: Bindings) -> Iterator[TensorType]:
+        """The type that an argument had where the attributes that are bound made the wished shape of it."""
+        fixed = {a: bound[n] for a, n in pattern.binds if n in bound}
+        for term in self.made[pattern.definition] if fixed else ():
+            same = isinstance(term.type, TensorType) and term.axes == wish.axes and position < len(term.args)
+            if same and all(term.attribute(a) == v for a, v in fixed.items()):
+                yield term.args[position].type
 
     def sequence(
         self, arg: SeqVar, pool: Sequence[TensorType], site: str, bound: Bindings
@@ -196,4 +210,6 @@ class PatternSearch:
                 yield (term,)
 
 
+# Of so many terms of an op it is remembered how they were made.
+_REMEMBERED = 4
 _LAST: dict[type, int] = {Var: 1, SeqVar: 1, Num: 2}

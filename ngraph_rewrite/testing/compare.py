@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -132,7 +133,7 @@ def explained(
     if known.dtype in (FLOAT16, BFLOAT16) and grade != FAST:
         close &= ~_apart_in_truth(left, right, values, known.dtype)
     # a spread that is not finite says that a finite value stands at the edge of overflow
-    edge = ~np.isfinite(spread)
+    edge = ~np.isfinite(spread) & ~_never_meet((*lefts, *means[:1], known), (*rights, *means[1:], found))
     special = ~np.isfinite(evaluate(left, values, overflown if grade == REAL else poisoned)[left])
     special = special & np.isfinite(known) if grade == REAL else special | ~np.isfinite(known)
     if grade == FAST:
@@ -141,6 +142,14 @@ def explained(
     if (excused & np.isfinite(known)).any():
         special &= ~_wrong_in_truth(left, right, values, known, found, _spread(rights, means[1]))
     return np.asarray(close | edge | special)
+
+
+def _never_meet(lefts: Sequence[Array | None], rights: Sequence[Array | None]) -> Array:
+    """Where one side is finite and the other is not, however both are rounded: no edge is between them."""
+    of_left, of_right = ([np.isfinite(v) for v in side if v is not None] for side in (lefts, rights))
+    all_of = np.logical_and.reduce
+    none_of_left, none_of_right = (all_of([~f for f in side]) for side in (of_left, of_right))
+    return np.asarray((none_of_left & all_of(of_right)) | (all_of(of_left) & none_of_right))
 
 
 def _wrong_in_truth(left: Op, right: Op, values: Values, known: Array, found: Array, spread: Array) -> Array:

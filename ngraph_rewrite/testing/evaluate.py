@@ -49,6 +49,10 @@ _CHOOSING = frozenset("maximum minimum max min relu cummax cummin".split())
 _COMBINING = {"pooling": "kind", "scatter": "how", "put_along": "how"}
 
 
+# Ops whose result tells no more of a matrix than of one beside it, however far apart what they make of both is.
+_OF_MATRICES = frozenset({"pinv"})
+
+
 # What a float that does not fit an integer becomes where nothing may depend on it.
 UNFIT = 85
 
@@ -218,6 +222,7 @@ def shaken(seed: int) -> Change:
         ulps = _rounding(term)
         if not ulps or not is_float(value.dtype):
             return value
+        value = _beside(seed, term, args) if term.definition.short in _OF_MATRICES and value.size else value
         steps = _steps(seed, f"{describe(term, 8)}{term.shape}", ulps, value.shape)
         size, parts = magnitude(term, value, args), has_parts(term)
         with np.errstate(all="ignore"):
@@ -231,6 +236,15 @@ def shaken(seed: int) -> Change:
         return np.asarray(moved)
 
     return change
+
+
+def _beside(seed: int, term: Op, args: list[Array]) -> Array:
+    """What an op makes of a matrix that differs from the one it is given by what rounding its elements may do."""
+    matrix, limits = args[0], finfo(term.dtype)
+    with np.errstate(all="ignore"):
+        size = np.abs(matrix).max(axis=(-2, -1), keepdims=True) * matrix.dtype.type(limits.eps)
+        moved = matrix + np.random.default_rng(seed).uniform(-1, 1, matrix.shape).astype(matrix.dtype) * size
+    return np.asarray(meant(term, [moved, *args[1:]], None)).reshape(_shape(term))
 
 
 @lru_cache(maxsize=64)

@@ -57,7 +57,7 @@ def _replaced(random: Random, numbers: Sequence[float], value: Array) -> Array:
         return value
     chosen = np.array([random.choice(own) for _ in value.flat], value.dtype).reshape(value.shape)
     if random.random() < 1 / _CHOICES:
-        beside = np.array([random.choice((-1, 0, 1)) for _ in value.flat], value.dtype).reshape(value.shape)
+        beside = np.array([random.choice((-1, 0, 1)) for _ in value.flat]).astype(value.dtype).reshape(value.shape)
         chosen = (-chosen if random.random() < 1 / 2 and value.dtype.kind != "u" else chosen) + beside
     replace = np.array([random.random() < 1 / 2 for _ in value.flat]).reshape(value.shape)
     return np.asarray(np.where(replace, chosen, value))
@@ -67,4 +67,4 @@ def _holds(dtype: DType, number: float) -> bool:
     """Whether a number is one of a dtype, or near one."""
     if is_float(dtype):
         return abs(number) <= float(finfo(dtype).max)
-    return dtype.kind in "iu" and number == int(number) and abs(number) <= np.iinfo(dtype).max
+    return dtype.kind in "iu" and number == int(number) and np.iinfo(dtype).min <= number <= np.iinfo(dtype).max

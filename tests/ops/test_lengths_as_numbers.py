@@ -32,6 +32,15 @@ def test_a_length_is_a_term(n: int, dtype: str | None) -> None:
         assert found == n // 2
 
 
+@pytest.mark.parametrize("n", [300, 70_000])
+@pytest.mark.parametrize("dtype", ["int8", "float16"])
+def test_a_length_that_a_dtype_does_not_have_is_cast(n: int, dtype: str) -> None:
+    with np.errstate(over="ignore"):
+        cast = np.array(n).astype(dtype)
+    for found in values(lambda length: ng.make_op("semi.size", value=length, dtype=dtype), n):
+        assert found == cast and found.dtype == np.dtype(dtype)
+
+
 @pytest.mark.parametrize("n", [0, 1, 5])
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize("dtype", [None, "float16", "uint8"])

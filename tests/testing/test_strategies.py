@@ -321,6 +321,22 @@ for family in ("axes", "semi"):
 """
 
 
+TWICE = [
+    "pad(x, before=b, after=a, interior=i, value=v) - pad(y, before=b, after=a, interior=i, value=w)",
+    "windows(x, axes=k, sizes=s, strides=r, dilations=t) - windows(y, axes=k, sizes=s, strides=r, dilations=t)",
+    "transpose(x, perm=p) - transpose(y, perm=p)",
+    "slice(x, starts=a, stops=b, steps=c) - slice(y, starts=a, stops=b, steps=c)",
+]
+
+
+@pytest.mark.parametrize("left", TWICE)
+def test_what_two_ops_of_one_result_have_in_common_is_more_than_what_changes_nothing(left: str) -> None:
+    """An op with attributes that are bound already has the argument that another one of them had."""
+    found = examples_of(rule_of(f"{left} => ({left}) * 1", "explore semi"), 40)
+    changed = [e for e in found if (x := e.instance.term.args[0]).type != x.args[0].type]
+    assert len(changed) >= 10
+
+
 def test_the_order_of_hashes_decides_nothing() -> None:
     said = []
     for seed in ("1", "2"):

@@ -65,6 +65,7 @@ WRONG = [
     ("x / y => x * reciprocal(y)", "real"),  # where 1 / y overflows
     ("x ** 0.5 => sqrt(x)", "real"),  # -inf
     ("log(x * y) => log(x) + log(y)", "refines"),  # of two negative numbers
+    ("exp(x) * exp(y) => exp(x + y)", "real"),  # infinity times 0 is NaN
     ("x / 3 => x * 0.333\n    if is_float(x.dtype)", "real"),
     ("exp(x) => exp(x) * 1.1", "fast"),
 ]  # fmt: skip
@@ -226,6 +227,19 @@ def test_a_comparison_of_rounded_numbers_may_turn_only_where_it_is_close() -> No
     other = term("semi.greater", term("semi.add", third, x), third)
     found = differ(left, other, close, "real")
     assert found is not None
+
+
+def test_what_an_inverse_makes_of_what_rounding_left_decides_nothing() -> None:
+    """The third singular value is 0, or what is left of it; a part of the greatest that is negative keeps it."""
+    x, part = (term("core.placeholder", axes=shape, dtype="float32") for shape in ([1, 3, 3], [1]))
+    turned = term("semi.transpose", term("semi.pinv", term("semi.transpose", x, perm=(0, 2, 1)), part), perm=(0, 2, 1))
+    rows = [[-2.8535478, 4.004785, 4.004785], [4.004785, -2.8535478, 4.004785], [-2.8535478, 4.004785, 4.004785]]
+    values = {x: np.array([rows], "float32"), part: np.array([-1.2358141], "float32")}
+    left, right = term("semi.pinv", x, part), turned
+    assert differ(left, right, values, "real") is None
+    values[part] = np.array([0.1], "float32")
+    assert differ(left, right, values, "real") is None
+    assert differ(left, term("semi.add", right, right), values, "real")
 
 
 def test_what_is_exact_is_not_taken_for_rounded() -> None:
@@ -446,6 +460,18 @@ def test_numbers_that_stand_in_a_rule_are_tried_as_elements(number: str, example
     assert checked(rule, examples).status == FAILED
     right = rule_of(f"exp(x) => select(x == {number}, exp(x), exp(x))")
     assert checked(right, examples).status == PASSED
+
+
+def test_paddings_of_two_operands_are_drawn_with_their_numbers() -> None:
+    pads = "pad(x, before=b, after=a, interior=i, value=v) * pad(y, before=b, after=a, interior=i, value=w)"
+    rule = rule_of(f"{pads} => pad(x * y, before=b, after=a, interior=i, value=v)\n    if v.scalar == 0")
+    assert checked(rule).status == FAILED  # 0 times -0.0 is -0.0
+
+
+@pytest.mark.parametrize(("dtype", "greatest"), [("uint8", 255), ("uint16", 65535), ("int8", 127)])
+def test_numbers_beside_those_of_a_rule_are_of_its_dtype(dtype: str, greatest: int) -> None:
+    found = checked(rule_of(f"maximum(x, {greatest}) => {greatest}\n    if x.dtype == '{dtype}'"))
+    assert found.status == PASSED
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
