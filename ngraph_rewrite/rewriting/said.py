@@ -10,9 +10,12 @@ from dataclasses import replace
 from ngraph_rewrite.rewriting.domain import KNOWN, Domain
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.types.axes import Axis
+from ngraph_rewrite.types.dtypes import DTYPES, DType
 
 # Integers in a text; the longest of the usual lengths, and the longest that an axis is for a guard.
 _INTEGER, _USUAL, _LONGEST = re.compile(r"(?<![\w.])\d{1,4}(?![\w.])"), 3, 1024
+# What stands in quotes, and what may be meant by it.
+_QUOTED, _DTYPES = re.compile(r"'(\w+)'"), {str(d): d for d in DTYPES}
 # Where a length is cut into parts, two of them are another case than one.
 _PARTS = re.compile("//|%")
 # Numbers in a text, with and without a point, and so many of them; those that constants are filled with anyway.
@@ -35,6 +38,19 @@ def guard_lengths(rule: Rule) -> tuple[int, ...]:
     said = (n for n in map(int, _INTEGER.findall(text)) if _USUAL < n <= _LONGEST)
     parts = 2 if _PARTS.search(text) else 1
     return tuple(dict.fromkeys(n for one in said for n in (one, one + 1, parts * one)))
+
+
+def guard_dtypes(rule: Rule) -> tuple[DType, ...]:
+    """The dtypes that a guard names: one that few terms have all through, as chance has it.
+
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> equation = "-(-x) => x\\n    if x.dtype == 'bfloat16' or x.dtype == 'int8'"
+    >>> rule, = parse_rules(f"simplify semi\\nrule r: {equation}", "my.rules", "my")
+    >>> guard_dtypes(rule)
+    (dtype(bfloat16), dtype('int8'))
+    """
+    words = () if rule.guard is None else dict.fromkeys(_QUOTED.findall(rule.guard.text))
+    return tuple(_DTYPES[word] for word in words if word in _DTYPES)
 
 
 def guard_numbers(rule: Rule) -> tuple[float, ...]:

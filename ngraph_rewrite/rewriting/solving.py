@@ -30,7 +30,9 @@ from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 Bindings = Mapping[str, Any]
-MAX_RANK = 5
+MAX_RANK = 8
+# Up to this rank terms are drawn anyway; what a guard wants beyond it has few elements along the further axes.
+USUAL_RANK, _FURTHER = 4, (2, 1, 2, 1)
 # Of the axes of a shape, so many orders are tried.
 ORDERS = 6
 # Of so many types, and pools of them, edges are kept.
@@ -102,7 +104,19 @@ def equations(rule: Rule) -> tuple[Equation, ...]:
         if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq):
             sides = tree.left, tree.comparators[0]
             found += [e for one, other in (sides, sides[::-1]) for e in _equation(one, expression_of(other), reads)]
+        found += _least_rank(tree)
     return tuple(found)
+
+
+def _least_rank(tree: ast.expr) -> Iterator[Equation]:
+    """A rank that is not drawn unless a guard asks for it, from `x.rank > 4` or `x.rank >= 5`: the least one."""
+    match tree:
+        case ast.Compare(
+            ast.Attribute(ast.Name(name), "rank"), [ast.Gt() | ast.GtE() as op], [ast.Constant(int(number))]
+        ):
+            least = number + isinstance(op, ast.Gt)
+            if least > USUAL_RANK:
+                yield Equation(name, "rank", expression_of(ast.Constant(least)), frozenset())
 
 
 def _equation(side: ast.expr, value: Expression, reads: _Reads) -> Iterator[Equation]:
@@ -284,7 +298,7 @@ def _of_rank(type_: TensorType, rank: int, domain: Domain) -> TensorType | None:
     axes = list(type_.axes[:rank])
     names = [a for a in domain.axes if type_.axes.find(a.name) is None] if type_.axes.named else []
     names += [Axis(f"X{i}", 2) for i in range(rank)] if type_.axes.named and axes else []
-    more = names or list(anonymous([*domain.lengths, *domain.lengths]))
+    more = names or list(anonymous([*domain.lengths, *domain.lengths[:2], *_FURTHER]))
     return type_.with_axes(Axes([*axes, *more[: rank - len(axes)]]))
 
 

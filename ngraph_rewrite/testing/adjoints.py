@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 import numpy as np
 
 from ngraph_rewrite.errors import NGraphRewriteError
-from ngraph_rewrite.rewriting.instances import signature
+from ngraph_rewrite.rewriting.instances import Instance, signature
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
@@ -27,13 +29,26 @@ from ngraph_rewrite.testing.differences import (
 from ngraph_rewrite.testing.directions import wrong_along
 from ngraph_rewrite.testing.edges import few_values, wrong_at_edges
 from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
-from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Finding, comment, finding, said
+from ngraph_rewrite.testing.findings import (
+    FAILED,
+    NONE,
+    OPEN,
+    PASSED,
+    Context,
+    Effort,
+    Finding,
+    comment,
+    finding,
+    said,
+)
 from ngraph_rewrite.testing.printing import program
 from ngraph_rewrite.testing.proof.adjoint import prove_adjoint
 from ngraph_rewrite.testing.strategies import DISTINCT, Example, examples_of, valued_leaves
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float
+from ngraph_rewrite.testing.wide import widened
+from ngraph_rewrite.types.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, is_float
 
 CHECK = "adjoint"
+NARROW = (FLOAT32, FLOAT16, BFLOAT16, BOOL)
 # The part of the examples on which a rule must be compared to be believed.
 ENOUGH = 0.2
 # Even if time was up.
@@ -206,13 +221,33 @@ def _by_sympy(rule: Rule, context: Context) -> str | None:
 
 
 def search_adjoints(rule: Rule, context: Context) -> Search:
-    """Compare the adjoints of a rule with differences until some are wrong, and on a few more examples."""
-    effort, search, more, far = context.effort, Search(), _MORE, _LEAST
+    """Compare the adjoints of a rule with differences until some are wrong, and on a few more examples.
+
+    Those of a rule whose guard keeps float64 out are tried without the guard, on terms for which it holds, made of
+    float64.
+    """
+    effort = context.effort
     context.matcher(rule)  # that takes its own time
     stop = time.process_time() + effort.seconds
-    for example in examples_of(rule, _SPARE * effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,)):
-        if not is_double(example.instance.term):
-            continue
+    drawn = examples_of(rule, _SPARE * effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,))
+    search = _searched(rule, context, (e for e in drawn if is_double(e.instance.term)), stop)
+    if search.drawn or rule.guard is None:
+        return search
+    return _searched(replace(rule, guard=None), context, _in_double(rule, effort), stop + effort.seconds)
+
+
+def _in_double(rule: Rule, effort: Effort) -> Iterator[Example]:
+    """Examples of a rule for narrower floats, as terms of float64."""
+    for example in examples_of(rule, _SPARE * effort.examples, effort.seed, NARROW, (DISTINCT,)):
+        term, bindings, target = example.instance
+        wide = widened([term], example.choices[0])
+        if wide is not None and is_double(wide[0][0]):
+            yield Example(Instance(wide[0][0], bindings, target), TrialBank(), [wide[1]])
+
+
+def _searched(rule: Rule, context: Context, examples: Iterable[Example], stop: float) -> Search:
+    effort, search, more, far = context.effort, Search(), _MORE, _LEAST
+    for example in examples:
         search.drawn += 1
         try:
             wrong = _wrong_somewhere(rule, context, example)

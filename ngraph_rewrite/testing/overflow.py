@@ -64,6 +64,12 @@ def magnitude(term: Op, value: Array, args: list[Array]) -> Array:
     if term.definition.short == "softmax":  # the exponential of a difference, which is rounded as such
         with np.errstate(all="ignore"):
             return np.asarray(np.abs(value) * value.dtype.type(2 * np.abs(finite(args[0])).max(initial=1)))
+    if term.definition.short == "mixture" and term.definition.meaning is not None:  # and what it weighs may cancel
+        with np.errstate(all="ignore"):
+            weighed = term.definition.meaning(term, args[0], np.abs(finite(args[1])), *args[2:])
+            scores = np.abs(finite(args[0])).max(initial=1) * max(1.0, abs(float(term.attribute("scale").scalar)))
+            bound = np.maximum(computed(weighed, term.dtype).reshape(value.shape), np.abs(finite(value)))
+            return np.asarray(bound * value.dtype.type(2 * scores))
     if term.definition.short in _COMPOSITE:
         inside = [np.abs(a[np.isfinite(a)]).max(initial=1) for a in args]
         return np.asarray(np.maximum(np.abs(value), np.asarray(max(inside)).astype(value.dtype)))

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 
 from ngraph_rewrite.lowering.passes import PASSES, made_by, usable
 from ngraph_rewrite.rewriting.pattern import App, subpatterns
-from ngraph_rewrite.rewriting.rule import Rule, RuleSet
+from ngraph_rewrite.rewriting.rule import Rule, RuleSet, Where
+from ngraph_rewrite.rewriting.rule_errors import GUARD, RIGHT
 from ngraph_rewrite.rewriting.subsumption import eaten, subsumes
+from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.targets.choices import find_target, transformer_choices
-from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, finding
+from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, about, finding
 
 
 def check_subsumption(rules: Iterable[Rule], context: Context) -> Iterator[Finding]:
@@ -32,10 +35,34 @@ def check_subsumption(rules: Iterable[Rule], context: Context) -> Iterator[Findi
         of_targets = [one.never(rule) or ops.never(rule, context.rules) for one, ops in targets if one.has(rule)]
         found += of_targets or [one.never(rule) for one in everything if one.has(rule)]
         why = found[0] if found and all(found) else None
-        if why is None:
-            yield finding(rule, "subsumption", PASSED)
-        else:
+        nobody = unknown_target(rule)
+        if why is not None:
             yield finding(rule, "subsumption", FAILED, f"can never fire: {why[1]}", "", why[0].name)
+        elif nobody is not None:
+            says = f"asks for a target called {nobody!r}, and there are {', '.join(transformer_choices())}"
+            wrong = finding(rule, "subsumption", FAILED, f"{says}: waive this for one that is no package's")
+            yield about(GUARD if rule.guard is not None and nobody in rule.guard.text else RIGHT, rule, wrong)
+        else:
+            yield finding(rule, "subsumption", PASSED)
+
+
+def unknown_target(rule: Rule) -> str | None:
+    """A name that a guard or a clause compares with that of the target, and that no target has.
+
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> rule, = parse_rules("select semi\\nrule r: -(-x) => x\\n    if target.name in ('cpu', 'gpu')", "my.rules", "my")
+    >>> unknown_target(rule)
+    'gpu'
+    """
+    asking = [rule.guard, *(c.expression for c in rule.clauses if isinstance(c, Where))]
+    for part in (part for e in asking if e is not None for part in walk(e.tree)):
+        sides = [part.left, *part.comparators] if isinstance(part, ast.Compare) else []
+        if any(ast.unparse(side) == "target.name" for side in sides):
+            words = (c.value for side in sides for c in walk(side) if isinstance(c, ast.Constant))
+            for word in words:
+                if isinstance(word, str) and word not in transformer_choices():
+                    return word
+    return None
 
 
 class _Executed:

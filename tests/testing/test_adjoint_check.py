@@ -104,6 +104,21 @@ def test_along_a_direction_that_passes_a_kink_nothing_is_said() -> None:
         assert (what is not None) == said
 
 
+GUARDS = ["x.dtype == 'float32'", "x.dtype == 'float16'", "x.dtype == 'bfloat16' or x.dtype == 'float16'",
+          "x.dtype != 'float64'"]  # fmt: skip
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_an_adjoint_for_narrow_floats_alone_is_compared_in_float64(guard: str) -> None:
+    """Differences of narrow floats tell no slope: the rule is tried without its guard."""
+    assert checked(f"erf(x)  =>  d * exp(negative(square(x))) * 1.1283791670955126\n    if {guard}").status == PASSED
+    for wrong in ("d * exp(negative(square(x))) * 1.12837", "none", "d * self"):
+        found = checked(f"erf(x)  =>  {wrong}\n    if {guard}")
+        assert found.status == FAILED
+        with pytest.raises(AssertionError):
+            exec(found.shown, {})  # noqa: S102
+
+
 def test_a_rule_that_fails_is_refused() -> None:
     found = checked("sum(x, axes=k)  =>  transpose(d, perm=(7,))")
     assert found.status == FAILED

@@ -210,6 +210,10 @@ def test_terms_are_of_the_ops_one_asks_for() -> None:
 # Each is met by few of the terms that its left side matches.
 GUARDED = [
     "negative(x) => x if x.rank == 4",
+    "negative(x) => x if x.rank == 6",
+    "negative(x) => x if x.rank == 8 and x.dtype == 'int32'",
+    "transpose(x, perm=p) => x if x.rank > 5",
+    "transpose(x, perm=p) => x if x.rank >= 7 and p[0] == 6",
     "negative(x) => x if x.dtype == 'uint16'",
     "negative(x) => x if is_float(x.dtype) and x.shape == (3, 1, 2)",
     "dot(x, y) => dot(x, y) if x.shape[1] == 0",
@@ -319,6 +323,12 @@ for family in ("axes", "semi"):
     print(find(terms(family, 2), lambda t: len(t.args) > 0, settings=same))
     print(find(axes(), lambda a: len(a) == 2, settings=same))
 """
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8"])
+def test_terms_are_drawn_that_have_all_through_the_dtype_that_a_guard_says(dtype: str) -> None:
+    equation = f"minimum(maximum(x + y, z), v) - w => x\n    if x.dtype == '{dtype}' and x.rank == 2"
+    assert len(list(examples_of(rule_of(equation, "explore semi"), 10))) == 10
 
 
 TWICE = [

@@ -280,6 +280,14 @@ def test_a_rule_whose_inside_is_rewritten_first_never_fires() -> None:
     assert fires(rules_of(itself))["b"].status == PASSED
 
 
+@pytest.mark.parametrize("guard", ["target.name == 'cpus'", "target.name != 'cpus'", "target.name in ('cpu', 'cpus')"])
+def test_a_target_of_a_name_that_none_has_is_told(guard: str) -> None:
+    found = fires(rules_of(f"rule a: exp(x) - y => y\n    if {guard}"))["a"]
+    assert found.says.startswith("asks for a target called 'cpus', and there are cpu, cuda, reference")
+    assert found.line.splitlines()[0].strip() == f"if {guard}"
+    assert fires(rules_of(f"rule a: exp(x) - y => y\n    if {guard.replace('cpus', 'cuda')}"))["a"].status == PASSED
+
+
 def test_a_rule_that_selects_what_was_lowered_before_never_fires() -> None:
     """No target that has `cpu.gemm` executes `semi.solve`, and rules that lower it come before those that select."""
     for gone in ("solve(x, y, transposed=True)", "dot(solve(x, x, transposed=True), y)"):

@@ -205,6 +205,22 @@ def test_a_difference_inside_a_softmax_is_rounded_before_it_is_an_exponent() -> 
     assert differ(left, off, {x: np.array([1.5, -1.25])}, "refines") is not None
 
 
+def test_a_difference_inside_what_a_softmax_weighs_is_rounded_too() -> None:
+    x, v = (term("core.placeholder", axes=[1, *shape], dtype="float64") for shape in ((1, 3), (3, 1)))
+    one, none = Literal(1.0, "float64"), Literal(0.0, "float64")
+    right = term("fused.mixture", x, v, scale=one, fill=none)
+    powers = term("semi.exp", x)
+    total = term("semi.broadcast", term("semi.sum", powers, axes=(2,)), shape=(1, 1, 3), dims=(0, 1))
+    left = term("semi.batch_dot", term("semi.divide", powers, total), v)
+    values = {x: np.array([[[2.6407219741636783, 0, 695.5870586355163]]]), v: np.array([[[1.0], [0.0], [0.0]]])}
+    assert differ(left, right, values, "refines") is None
+    assert differ(left, term("semi.multiply", right, number(1 + 1e-10, 1, 1, 1)), values, "refines")
+
+
+def number(value: float, *shape: int) -> Op:
+    return term("core.constant", value=Literal(value, "float64"), axes=Axes(shape))
+
+
 def test_what_a_processor_makes_of_a_float_that_does_not_fit_decides_nothing() -> None:
     """On x86 infinity is 0 in 16 bits, as the quotient of an integer by 0 is; elsewhere it is the greatest number."""
     quotient = "cast(floor(cast(x, dtype='float64') / cast(y, dtype='float64')), dtype='int16')"

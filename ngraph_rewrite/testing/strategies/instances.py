@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST
 from ngraph_rewrite.rewriting.instances import Instance, first_match
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.rewriting.said import guard_lengths
+from ngraph_rewrite.rewriting.said import guard_dtypes, guard_lengths
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.info import Uid
@@ -76,10 +76,12 @@ def draw_example(
     4
     """
     bank, long = TrialBank(), guard_lengths(rule)
+    said = tuple(d for d in guard_dtypes(rule) if d in dtypes or dtypes is COMMON_FIRST)  # bfloat16 is not among those
     for search in range(SEARCHES):
         solved = search > 0 or random.random() < 0.75
         solver = Solver(rule, bank.make, random.random() < 0.5) if solved and rule.guard is not None else None
-        found = first_match(rule, random_domain(random, dtypes, long), begin(random), bank, TRIES, solver)
+        alone = (random.choice(said),) if said and random.random() < 0.5 else dtypes
+        found = first_match(rule, random_domain(random, alone, long), begin(random), bank, TRIES, solver)
         if found is not None and not (long and too_large(found.term)):
             leaves = valued_leaves(found.term)
             return Example(found, bank, [random_values(random, leaves, kind) for kind in kinds])
