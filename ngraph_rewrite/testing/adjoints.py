@@ -28,7 +28,7 @@ from ngraph_rewrite.testing.differences import (
 )
 from ngraph_rewrite.testing.directions import wrong_along
 from ngraph_rewrite.testing.edges import few_values, wrong_at_edges
-from ngraph_rewrite.testing.evaluate import Array, Undefined, Values
+from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
 from ngraph_rewrite.testing.findings import (
     FAILED,
     NONE,
@@ -261,20 +261,23 @@ def _searched(rule: Rule, context: Context, examples: Iterable[Example], stop: f
             search.found.append(wrong)
         more -= bool(search.found)
         search.late = time.process_time() > stop
-        few = search.compared < _LEAST and search.drawn < _LEAST**2
-        if (search.late and not few) or not more or search.drawn >= effort.examples:
+        few = search.compared - search.empty < _LEAST and search.drawn < _LEAST**3
+        if ((search.late or search.drawn >= effort.examples) and not few) or not more:
             break
     return search
 
 
 def _wrong_somewhere(rule: Rule, context: Context, example: Example) -> WrongAdjoint | None:
-    """What is wrong at the drawn values, which lie between -1 and 1, or at others above 1."""
+    """What is wrong at the drawn values, which lie between -1 and 1, or at others between 0 and 1, or above 1."""
     values = example.choices[0]
-    try:
-        return wrong_adjoint(rule, context, example, values)
-    except NoDifferences:
-        above = {k: np.asarray(1 + np.abs(v)) if is_float(v.dtype) else v for k, v in values.items()}
-        return wrong_adjoint(rule, context, example, above)
+    for least in (0, 1):
+        try:
+            return wrong_adjoint(rule, context, example, values)
+        except NoDifferences:
+            values = {
+                k: np.asarray(least + np.abs(v)) if is_float(v.dtype) else v for k, v in example.choices[0].items()
+            }
+    return wrong_adjoint(rule, context, example, values)
 
 
 def _lost_far_away(rule: Rule, context: Context, example: Example) -> WrongAdjoint | None:
@@ -294,10 +297,19 @@ def _lost_far_away(rule: Rule, context: Context, example: Example) -> WrongAdjoi
                 both = disagreement(term, *adjoint, values, values[incoming])
             except (NGraphRewriteError, Undefined, NoDifferences):
                 continue
-            if both is not None and (np.isnan(both[0]) & np.isfinite(both[1])).any():
+            if (
+                both is not None
+                and (np.isnan(both[0]) & np.isfinite(both[1]) & _has_value(term, values, both[0])).any()
+            ):
                 what = f"gives {describe(adjoint.argument)} an adjoint that is NaN where the slope is a number"
                 return WrongAdjoint(rule, term, incoming, adjoint, values, both, what)
     return None
+
+
+def _has_value(term: Op, values: Values, adjoint: Array) -> Array:
+    """Where a term is a number, of elements that are those of an argument, or everywhere: at a pole it has no slope."""
+    finite = np.isfinite(evaluate(term, values)[term])
+    return np.asarray(finite if finite.shape == adjoint.shape else finite.all())
 
 
 def wrong_adjoint(rule: Rule, context: Context, example: Example, given: Values) -> WrongAdjoint | None:

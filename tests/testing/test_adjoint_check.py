@@ -104,6 +104,20 @@ def test_along_a_direction_that_passes_a_kink_nothing_is_said() -> None:
         assert (what is not None) == said
 
 
+def test_at_a_pole_far_away_there_is_no_slope() -> None:
+    """-500 is a whole number: of lgamma, which is infinite there, the differences of both sides are a number."""
+    for seed in range(6):
+        assert checked("lgamma(x)  =>  d * digamma(x)", "axes", seed=seed).status == PASSED
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_examples_are_enough_of_what_is_defined_between_0_and_1_alone(seed: int) -> None:
+    """Some are of either sign, or have no element: more are drawn then, and moved to where there is a value."""
+    rule = load_rules(data_folder("rules") / "deriv.rules").find("deriv.cross_entropy_binary")
+    assert rule is not None
+    assert check_adjoint(rule, Context(RuleSet([rule]), Effort(8, 0.15, seed))).status == PASSED
+
+
 GUARDS = ["x.dtype == 'float32'", "x.dtype == 'float16'", "x.dtype == 'bfloat16' or x.dtype == 'float16'",
           "x.dtype != 'float64'"]  # fmt: skip
 
