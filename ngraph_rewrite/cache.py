@@ -46,6 +46,11 @@ class Cache:
     The folder is the argument, else ``NGRAPH_REWRITE_CACHE``, else the user's cache folder. Where it cannot be written,
     a temporary folder takes its place and one `CacheWarning` a process says so.
 
+    Attributes:
+        chosen: The folder that was asked for.
+        folder: The one that is used.
+        bound: How many bytes it may have.
+
     Args:
         megabytes: The bound of its size; ``NGRAPH_REWRITE_CACHE_MEGABYTES``, or 512, by default.
 
@@ -59,7 +64,8 @@ class Cache:
         if not isinstance(chosen, str | os.PathLike) or not isinstance(bound, int | float) or not 0 <= bound < math.inf:
             what = f"a cache in {chosen!r} of {bound!r} megabytes"
             raise ArgumentError(what, do=f"give the path of a folder, and a number from 0 ({_BOUND})")
-        self.folder = _writable(Path(chosen))
+        self.chosen = Path(chosen)
+        self.folder = _writable(self.chosen)
         self.bound = int(bound * 1e6)
 
     def path(self, key: str, ext: str) -> Path:

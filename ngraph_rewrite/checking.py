@@ -25,7 +25,7 @@ from ngraph_rewrite.testing.kernel_findings import Tried, try_kernels
 from ngraph_rewrite.testing.kernels import USUAL, Draws
 from ngraph_rewrite.testing.mutation.spread import mutation_score
 from ngraph_rewrite.testing.report import Report, report_of
-from ngraph_rewrite.testing.suite import FULL, QUICK, UNCOMPILED, Subject, findings
+from ngraph_rewrite.testing.suite import FULL, QUICK, UNCOMPILED, Subject, findings, is_called
 from ngraph_rewrite.testing.termination import print_order
 
 # Seconds for each rule under which drawing is quick.
@@ -38,7 +38,7 @@ def main(options: Namespace) -> int:
     """Check files of rules and kernels, or all rules that ship, and say what is wrong with them.
 
     Args:
-        options: `files`, `rule`, `checks`, `quick`, `seconds`, `seed`, `jobs` and `json` of the command line.
+        options: `files`, `rules`, `checks`, `quick`, `seconds`, `seed`, `jobs` and `json` of the command line.
 
     Returns:
         0 if every check of every rule holds, or is waived in the file, and every kernel is right; a proof that was not
@@ -82,7 +82,7 @@ def check_options(options: Namespace) -> None:
         raise ArgumentError(f"{options.json} cannot be written: there is no such folder", do="make the folder first")
     _check_together(options)
     kernels = [path.suffix == ".kernel" for path in options.files]
-    of_rules = {"--rule": options.rule, "--check": options.checks, "--mutate": options.mutate}
+    of_rules = {"--rule": options.rules, "--check": options.checks, "--mutate": options.mutate}
     if all(kernels) and kernels:
         given = next((name for name, value in of_rules.items() if value), None)
     else:
@@ -97,7 +97,7 @@ def _check_together(options: Namespace) -> None:
     drawing = {"--check": options.checks, "--seconds": options.seconds}
     if options.static:
         how, why = "--static", "it reads whole files, and tries no rule"
-        refused = {"--rule": options.rule, "--mutate": options.mutate, **drawing}
+        refused = {"--rule": options.rules, "--mutate": options.mutate, **drawing}
     elif options.mutate:
         how, why = "--mutate", "it makes all checks of broken rules, and counts those that they refuse"
         refused = {**drawing, "--json": options.json}
@@ -153,7 +153,7 @@ def _tried(options: Namespace, paths: list[Path]) -> Tried:
 
 def _report(options: Namespace, paths: tuple[Path, ...]) -> Report:
     checks = known_checks(options.checks or (UNCOMPILED if options.quick else CHECKS))
-    subject = Subject(paths, options.rule, checks=checks)
+    subject = Subject(paths, _only(options), checks=checks)
     _check_chosen(subject)
     quick = options.quick or _hurried(options.seconds, len(subject.rules))
     effort, listed = (QUICK, LISTED_IF_QUICK) if quick else (FULL, LISTED)
@@ -164,17 +164,24 @@ def _report(options: Namespace, paths: tuple[Path, ...]) -> Report:
     return report_of(subject.rules, found, _orders(subject), time.monotonic() - begun, listed)
 
 
+def _only(options: Namespace) -> tuple[str, ...] | None:
+    """The names of the rules that are asked for."""
+    return tuple(options.rules) if options.rules else None
+
+
 def _check_chosen(subject: Subject) -> None:
     """Refuse to check nothing: files without rules, or the name of a rule that is not there."""
-    if len(subject.rules):
-        return
+    there = subject.rules
     every, where = replace(subject, only=None).rules, ", ".join(map(str, subject.paths)) or None
     if not len(every):
         raise ArgumentError("there is no rule to check", where=where, do="write one below the header: `rule NAME: ...`")
+    unknown = [name for name in subject.only or () if not any(is_called(rule, name) for rule in there)]
+    if not unknown:
+        return
     names = [rule.name for rule in every]
     listed = ", ".join(names if len(names) <= MOST else [*names[:MOST], "..."])
     do = f"the rules there: {listed}" if subject.paths else "`ngraph-rewrite rules` lists those that ship"
-    raise ArgumentError(f"no rule is called {subject.only}", where=where, do=do)
+    raise ArgumentError(f"no rule is called {' or '.join(unknown)}", where=where, do=do)
 
 
 def _orders(subject: Subject) -> str:
@@ -187,7 +194,7 @@ def _orders(subject: Subject) -> str:
 def _mutate(options: Namespace, paths: tuple[Path, ...]) -> int:
     """Break rules on purpose, and print how many of them the checks refuse."""
     effort = replace(QUICK if options.quick else FULL, seed=options.seed)
-    subject = Subject(paths, options.rule, effort)
+    subject = Subject(paths, _only(options), effort)
     _check_chosen(subject)
     _check_right(subject, options.jobs)
     with progress("broken rules") as advance:

@@ -112,7 +112,8 @@ def _parser() -> argparse.ArgumentParser:
 def _add_check(commands: Any) -> None:
     check = _command(commands, "check", run_check, "check rules: draw instances, prove them, and show what is wrong")
     check.add_argument("files", nargs="*", type=Path, metavar="FILE", help="(default: the library)")
-    check.add_argument("--rule", metavar="NAME", help="only this rule, or all its alternatives")
+    says = "only this rule, or all its alternatives; may be given more than once"
+    check.add_argument("--rule", action="append", dest="rules", metavar="NAME", help=says)
     says = "only this one, or these"
     check.add_argument("--check", action="append", dest="checks", type=_check, metavar="CHECK", help=says)
     check.add_argument("--quick", action="store_true", help="draw less, and compile nothing")

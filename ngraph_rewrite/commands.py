@@ -35,6 +35,7 @@ else:  # what one command needs and others do without
     ptx, emulating = lazy_module("ngraph_rewrite.ptx"), lazy_module("ngraph_rewrite.emulating")
     workers = lazy_module("ngraph_rewrite.testing.workers")
 
+_OTHER = "remove it by hand, or set NGRAPH_REWRITE_CACHE to the folder that was meant"
 # Seconds for reading a file and checking its types; more than a thousand rules take.
 PATIENCE = 60.0
 
@@ -159,6 +160,8 @@ def run_cache(options: argparse.Namespace) -> int:
     if options.clear and options.action == "warm":
         raise ArgumentError("--clear says nothing beside warm", do="clear first: ngraph-rewrite cache clear")
     cache, clear = Cache(), options.clear or options.action == "clear"
+    if clear and cache.folder != cache.chosen:
+        raise ArgumentError(f"nothing was cleared: {cache.chosen} is no folder that can be written", do=_OTHER)
     if options.action == "warm":
         for name, kernels in warming.warm(cache):
             print(f"{name}: {kernels} kernels", flush=True)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.cuda_of_packages import executed, programs_of_packages
 from ngraph_rewrite.cuda_programs import LIBRARY, PROGRAMS, Built
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import ArgumentError, KernelError
@@ -48,16 +49,25 @@ class _Idle:
         return None
 
 
+def programs() -> Mapping[str, Callable[[], Built]]:
+    """The programs of the kernels that ship, and of those of installed packages.
+
+    Raises:
+        ExtensionError: if a package cannot be used.
+    """
+    return {**PROGRAMS, **programs_of_packages()}
+
+
 def planned(cache: Cache) -> Iterator[Planned]:
     """Each program with its kernels for a GPU."""
-    for name, build in PROGRAMS.items():
+    for name, build in programs().items():
         try:
-            yield Planned(name, _sources(*build(), cache))
+            yield Planned(name, _sources(build(), cache))
         except KernelError as error:
             yield Planned(name, (), error.what)
 
 
-def _sources(returns: Any, inputs: Sequence[ng.Op], cache: Cache) -> tuple[Source, ...]:
+def _sources(built: Built, cache: Cache) -> tuple[Source, ...]:
     found: dict[Source, None] = {}
 
     def prepare(program: Program) -> _Idle:
@@ -65,13 +75,14 @@ def _sources(returns: Any, inputs: Sequence[ng.Op], cache: Cache) -> tuple[Sourc
         found.update(dict.fromkeys(work.source for work in kernels(plan.work)))
         return _Idle()
 
-    call(prepare, (returns, inputs), [np.zeros([known(n) for n in x.shape], x.dtype) for x in inputs], cache)
+    call(prepare, built, [np.zeros([known(n) for n in x.shape], x.dtype) for x in built[1]], cache)
     return tuple(found)
 
 
 def call(prepare: Callable[[Program], Any], built: Built, values: Sequence[Any], cache: Cache) -> None:
     """Call a program once, made ready for a GPU in some way."""
-    target: Target = replace(find_target("cuda"), prepare=prepare)
+    cuda = find_target("cuda")
+    target: Target = replace(cuda, prepare=prepare, base=(cuda.base or frozenset()) | executed(built))
     with ng.make_transformer(target, cache=cache, disabled=LIBRARY) as transformer:
         transformer.computation(built[0], *built[1])(*values)
 

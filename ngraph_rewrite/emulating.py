@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.checking import progress
-from ngraph_rewrite.cuda_planning import asked, call, check_names, planned
-from ngraph_rewrite.cuda_programs import PROGRAMS
+from ngraph_rewrite.cuda_planning import asked, call, check_names, planned, programs
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.ptx import Rows, check_compiler
 from ngraph_rewrite.runtime.cuda.emulated import Blocks, EmulatedDevice, Watcher
@@ -83,7 +82,7 @@ def launched(question: tuple[str, int]) -> tuple[list[Launch], str]:
         Its launches, as far as they went, and what was wrong.
     """
     (program, budget), found = question, list[Launch]()
-    built = PROGRAMS[program]()
+    built = programs()[program]()
     device = EmulatedDevice(Watcher(budget, lambda *told: found.append(Launch(*told))))
     values = [drawn(x, number) for number, x in enumerate(built[1])]
     try:

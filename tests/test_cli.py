@@ -205,6 +205,17 @@ def test_one_rule_can_be_checked_and_is_looked_for(tmp_path: Path, capsys: pytes
     assert "no rule is called nobody\n  `ngraph-rewrite rules` lists " in capsys.readouterr().err
 
 
+def test_several_rules_can_be_checked_and_each_is_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "many.rules"
+    path.write_text("simplify semi\nrule a: -(-x) => x\nrule b: exp(0) => 1\nrule c: exp(1) => 1\n", encoding="utf-8")
+    assert main(["check", "--check", "types", "--rule", "a", "--rule", "many.b", str(path)]) == 0
+    assert verdict(capsys).startswith("2 of 2 rules are right")
+    assert main(["check", "--check", "types", "--rule", "a", "--rule", "nobody", "--rule", "none", str(path)]) == 1
+    assert "no rule is called nobody or none\n" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["e", "many.e"])
 def test_all_alternatives_of_a_rule_are_checked(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "many.rules"
@@ -369,6 +380,19 @@ def test_cache_counts_and_clears_its_entries(
 def test_clearing_says_nothing_beside_warming(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache", "warm", "--clear"]) == 1
     assert "--clear says nothing beside warm" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore::ngraph_rewrite.errors.CacheWarning")
+def test_a_cache_that_cannot_be_used_is_not_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What takes its place for now is a folder of this process's own."""
+    path = tmp_path / "no-folder"
+    path.touch()
+    monkeypatch.setenv("NGRAPH_REWRITE_CACHE", str(path))
+    assert main(["cache", "clear"]) == 1
+    assert f"nothing was cleared: {path} is no folder that can be written\n" in capsys.readouterr().err
+    assert main(["cache"]) == 0
 
 
 def test_cache_warm_compiles_what_others_find(

@@ -37,6 +37,13 @@ def test_a_line_for_each_kernel_and_the_verdict_last() -> None:
     assert verdict == f"{len(lines)} kernels ran in {len(lines)} launches of {len(lines)} programs"
 
 
+def test_without_a_compiler_for_gpus_it_is_said_what_is_missing() -> None:
+    """Numba alone has a module numba.cuda, and no more of it."""
+    hide = "import sys, importlib.util as u; sys.modules['numba.cuda.core'] = None; u.find_spec = lambda name: None"
+    done = run("-c", f"{hide}\nfrom ngraph_rewrite.cli import main\nsys.exit(main(['emulate']))")
+    assert done.returncode == 1 and "needs the package numba-cuda" in done.stderr and "Traceback" not in done.stderr
+
+
 GRAPH = """
 import numpy as np, ngraph_rewrite as ng
 from ngraph_rewrite.runtime.cuda.device import find_device

@@ -505,6 +505,23 @@ def test_what_a_target_prepares_runs() -> None:
         transformer.computation(ng.constant(1.0) + 1)()
 
 
+def test_what_a_target_prepares_can_be_asked_what_any_can() -> None:
+    class Runs:
+        def __init__(self, program: ng.Program) -> None:
+            self.program = program
+
+        def run(self, inputs: Any, results: Any, call: int) -> None:
+            pass
+
+        def stats(self) -> dict[str, Any]:
+            return {}
+
+    target = ng.Target("mine", None, Runs)  # type: ignore[arg-type]
+    with ng.make_transformer(target) as transformer, pytest.raises(ng.ArgumentError) as raised:
+        transformer.computation(ng.constant(1.0) + 1)()
+    assert "no methods source, where" in raised.value.what and "source may give ''" in str(raised.value.do)
+
+
 @pytest.mark.parametrize("length", [-1, float("nan"), 2.0, True, "3"])
 def test_an_axis_has_a_natural_length(length: Any) -> None:
     with pytest.raises(ng.AxesError, match="axis H has"):

@@ -47,6 +47,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("",),  # the package root: the public names
     ("demo", "checking", "fuzzing", "asking", "warming"),
     ("cuda_programs",),
+    ("cuda_of_packages",),
     ("cuda_planning",),
     ("ptx",),
     ("emulating",),

@@ -8,13 +8,17 @@ import importlib.util
 import os
 import subprocess
 import sys
+from string import Template
 
 import pytest
 
-from ngraph_rewrite import ptx
+import ngraph_rewrite as ng
+from ngraph_rewrite import cuda_of_packages, cuda_planning, ptx
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.cli import main
+from ngraph_rewrite.codegen.opkernels import read_kernel
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.cuda_of_packages import programs_of_packages
 from ngraph_rewrite.cuda_planning import Planned, planned, unused
 from ngraph_rewrite.runtime.cuda.device import SIMULATOR
 from ngraph_rewrite.runtime.cuda.linking import Resources, read_log
@@ -48,6 +52,45 @@ def test_the_programs_have_every_kernel_file_with_a_body_for_gpus(programs: list
 
 def test_a_kernel_file_that_no_program_uses_is_told() -> None:
     assert {"map", "rows", "gather"} <= set(unused([]))
+
+
+TWICE = """
+# Each number twice.
+kernel $op
+    ptx_shop.$op(x)
+where count = self.size
+if x.dtype == 'float32' or x.dtype == 'float64'
+
+on cuda:
+    $$imports
+
+
+    def $$name($$parameters):
+        i = thread()
+        while i < count:
+            store_$$x_dtype(self, i, load_$$x_dtype(x, i, 0) + load_$$x_dtype(x, i, 0), 1)
+            i += threads()
+"""
+
+
+def test_kernels_of_packages_have_programs_of_what_is_drawn_of_their_ops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel for each dtype and rank; of an op of which nothing can be drawn has none, and that is said."""
+    ng.op("ptx_shop.twice", meaning=lambda term, x: x + x)(lambda x: x)
+    ng.op("ptx_shop.open", meaning=lambda term, x: x + x)(lambda x, *, by: x)
+    texts = {name: Template(TWICE).substitute(op=name) for name in ("twice", "open")}
+    for text in texts.values():
+        ng.add_kernel(text)
+    kernels = {f"shop/{name}": read_kernel(text) for name, text in texts.items()}
+    monkeypatch.setattr(cuda_of_packages, "package_kernels", lambda: kernels)
+    monkeypatch.setattr(cuda_planning, "PROGRAMS", {})
+    programs_of_packages.cache_clear()
+    found = list(planned(Cache()))
+    programs_of_packages.cache_clear()
+    *twice, lacking = found
+    assert len(twice) > 3 and {program.program.split()[0] for program in twice} == {"shop/twice"}
+    names = [source.name for program in twice for source in program.sources]
+    assert len({*names}) == len(twice) == len(names) and all(name.startswith("twice_") for name in names)
+    assert lacking == Planned("shop/open", (), "no instance of ptx_shop.open was found")
 
 
 def test_a_line_for_each_architecture_and_the_verdict_last(

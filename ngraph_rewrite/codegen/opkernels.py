@@ -247,7 +247,12 @@ def add_kernel(source: str | os.PathLike[str]) -> None:
 
 
 @cache
-def _of_packages() -> Mapping[str, OpKernel]:
+def package_kernels() -> Mapping[str, OpKernel]:
+    """The kernels of installed packages, by the names of package and kernel.
+
+    Raises:
+        ExtensionError: if one cannot be used.
+    """
     load_plugin_ops()
     files = plugin_files("kernels", ".kernel")
     kernels = map(_of_package, files)
@@ -268,13 +273,13 @@ def kernels_of(definition: OpDef) -> tuple[OpKernel, ...]:
     Raises:
         ExtensionError: if a package's kernels cannot be used.
     """
-    every = (*_ADDED.values(), *_of_packages().values())
+    every = (*_ADDED.values(), *package_kernels().values())
     return tuple(k for k in every if k.definition is definition)
 
 
 def has_kernel(definition: OpDef) -> bool:
     """Whether a third party gave the op a kernel."""
-    if not _ADDED and not _of_packages():
+    if not _ADDED and not package_kernels():
         return False
     return bool(kernels_of(definition))
 

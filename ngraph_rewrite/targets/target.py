@@ -38,6 +38,11 @@ class DeviceArrays(Protocol):
         """An array for a result."""
 
 
+# What every executable has, and how one that has little to tell may do.
+_METHODS = ("run", "source", "stats", "where")
+_ADVICE = "source may give '', stats {}, and where None"
+
+
 @dataclass(frozen=True)
 class Target:
     """A target's name, base set and preferences.
@@ -76,12 +81,14 @@ class Target:
         """What `prepare` makes of a program.
 
         Raises:
-            ArgumentError: if it makes nothing that runs.
+            ArgumentError: if it makes nothing that runs, or that cannot be asked what an `Executable` can.
         """
         made = self.prepare(program)
-        if not callable(getattr(made, "run", None)):
-            what = f"`prepare` of the target {self.name} gives {made!r}, which has no method run"
-            raise ArgumentError(what, where=user_line(), do="let it return an ng.Executable")
+        lacking = [name for name in _METHODS if not callable(getattr(made, name, None))]
+        if lacking:
+            methods = f"method{'s' * (len(lacking) > 1)} {', '.join(lacking)}"
+            what = f"`prepare` of the target {self.name} gives {made!r}, which has no {methods}"
+            raise ArgumentError(what, where=user_line(), do=f"let it return an ng.Executable: {_ADVICE}")
         return made
 
     def preferring(self, sample: str | None = None, recurrent: str | None = None) -> Target:

@@ -77,13 +77,13 @@ class Subject:
 
     Attributes:
         paths: Rule files; none for those of the library.
-        only: The name of the one rule, or of its alternatives, that is checked; None for all.
+        only: The names of the rules, or of their alternatives, that are checked; None for all.
         effort: How much work each check may take.
         checks: The checks that are made.
     """
 
     paths: tuple[Path, ...] = ()
-    only: str | None = None
+    only: tuple[str, ...] | None = None
     effort: Effort = FULL
     checks: tuple[str, ...] = CHECKS
     given: RuleSet | None = field(default=None, compare=False)
@@ -93,12 +93,13 @@ class Subject:
         """The rules that are checked, and what they run together with."""
         load_plugin_ops()
         own = self.given if self.given is not None else self._read()
-        shipped, names = library(), {rule.name for rule in own}
+        shipped, taken = library(), {rule.name for rule in own}
         known = {id(rule) for rule in shipped}
-        others = RuleSet(rule for rule in shipped if rule.name not in names)  # it may be an installed file
+        others = RuleSet(rule for rule in shipped if rule.name not in taken)  # it may be an installed file
         every = shipped if all(id(rule) in known for rule in own) else own + others
         check_waivers(own, every)
-        chosen = own if self.only is None else RuleSet(r for r in own if _called(r, self.only))
+        names = self.only
+        chosen = own if names is None else RuleSet(r for r in own if any(is_called(r, name) for name in names))
         return chosen, Context(every, self.effort)
 
     def _read(self) -> RuleSet:
@@ -179,7 +180,7 @@ def _shown(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def _called(rule: Rule, name: str) -> bool:
+def is_called(rule: Rule, name: str) -> bool:
     """Whether a name is that of a rule, or of all its alternatives, with or without that of its file."""
     return any(covers_name(name, own) for own in (rule.name, rule.name.partition(".")[2]))
 

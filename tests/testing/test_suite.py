@@ -126,7 +126,7 @@ def test_a_waiver_may_name_a_rule_of_a_file_that_is_checked_too(tmp_path: Path) 
 
 def test_one_rule_can_be_chosen_and_one_check(path: Path) -> None:
     for name in ("my.cancels", "cancels"):
-        found = list(findings(Subject((path,), name, EFFORT, ("values",)), count=1))
+        found = list(findings(Subject((path,), (name,), EFFORT, ("values",)), count=1))
         assert [(f.rule, f.check) for f in found] == [("my.cancels", "values")]
 
 
