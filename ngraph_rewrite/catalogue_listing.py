@@ -103,7 +103,7 @@ def lowering(definition: OpDef) -> str:
     rules = [r for r in _rules_of(definition) if r.kind == "lower"]
     rules = rules or [r for r in _rules_of(definition) if r.kind == "simplify" and _is_flat(r)]
     owners = ", ".join(t.name for t in _owners(definition))
-    if not owners and definition.family in transformer_choices():
+    if not owners and definition.shipped and definition.family in transformer_choices():
         owners = f"{definition.family}, where there is a library for it"
     return _places(rules) or (f"base of {owners}" if owners else "none")
 

@@ -175,7 +175,7 @@ def _promoted_concat(
     position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain
 ) -> Types | None:
     like = _concat(position, known, wish, domain)
-    return like and [t for one in like for t in (one, one.with_dtype(domain.dtypes[1]), one.with_dtype(BOOL))]
+    return like and [t for one in like for t in (one, one.with_dtype(domain.dtypes[:2][-1]), one.with_dtype(BOOL))]
 
 
 def _tuples(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:

@@ -30,7 +30,7 @@ def _some(domain: Domain) -> Types:
 
 def _matmul(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
     other = known.get(1 - position)
-    if other is None:
+    if other is None or not other.rank:
         return _some(domain)
     n, m, _ = domain.lengths
     k = other.shape[-1 if position == 1 or other.rank == 1 else -2]

@@ -24,7 +24,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
-from ngraph_rewrite.testing.overflow import has_parts, magnitude, overflows
+from ngraph_rewrite.testing.overflow import adds, has_parts, magnitude, overflows
 from ngraph_rewrite.types.dtypes import DType, finfo, is_float
 from ngraph_rewrite.types.tuples import TupleType, tensors
 
@@ -279,9 +279,9 @@ def coarse(seed: int, dtype: DType) -> Change:
 def _underflows(term: Op, args: list[Array]) -> bool:
     """Whether a result that is zero may stand for a number that is too small, and is not zero itself."""
     short = term.definition.short
-    if short in _UNDERFLOWING or "elementwise" not in term.definition.traits:
-        return short in _UNDERFLOWING
-    if short not in ("multiply", "divide", "square"):
+    if short in _UNDERFLOWING:
+        return True
+    if short not in ("multiply", "divide", "square") and not (adds(term) and len(args) > 1):
         return False
     with np.errstate(all="ignore"):
         sizes = [np.abs(a[np.isfinite(a) & (a != 0)], dtype=np.float64) for a in args if a.dtype.kind != "b"]

@@ -331,6 +331,16 @@ def test_terms_are_drawn_that_have_all_through_the_dtype_that_a_guard_says(dtype
     assert len(list(examples_of(rule_of(equation, "explore semi"), 10))) == 10
 
 
+@pytest.mark.parametrize("equation", [
+    "matmul(matmul(x, y), z) => matmul(x, matmul(y, z)) if x.rank == 2 and z.rank == 2",  # a product may be a number
+    "concat(x, y, axis=k) => concat(x, x, axis=k) if x.dtype == 'int8' and y.dtype == 'int8'",  # there is one dtype
+])  # fmt: skip
+def test_operands_are_proposed_whatever_the_others_are(equation: str) -> None:
+    equation, guard = equation.split(" if ")
+    rule = rule_of(f"{equation}\n    if {guard}", "explore numpy")
+    assert len(list(examples_of(rule, 30))) >= 20
+
+
 TWICE = [
     "pad(x, before=b, after=a, interior=i, value=v) - pad(y, before=b, after=a, interior=i, value=w)",
     "windows(x, axes=k, sizes=s, strides=r, dilations=t) - windows(y, axes=k, sizes=s, strides=r, dilations=t)",

@@ -258,6 +258,18 @@ def test_what_an_inverse_makes_of_what_rounding_left_decides_nothing() -> None:
     assert differ(left, term("semi.add", right, right), values, "real")
 
 
+def test_a_product_of_matrices_that_is_too_small_may_be_so_or_not() -> None:
+    """As of numbers: 0 stands for what is too small, and what is multiplied with it may be large."""
+    x, y, z = (term("core.placeholder", axes=[1, 1], dtype="float64") for _ in range(3))
+    left = term("semi.dot", term("semi.dot", x, y), z)
+    right = term("semi.dot", x, term("semi.dot", y, z))
+    sizes = {x: np.array([[1e-200]]), y: np.array([[1e-200]]), z: np.array([[1e200]])}
+    assert differ(left, right, sizes, "fast") is None
+    assert differ(left, right, {**sizes, y: np.array([[0.0]])}, "fast") is None
+    wrong = term("semi.add", right, x)
+    assert differ(left, wrong, {**sizes, y: np.array([[0.0]]), x: np.array([[1.0]])}, "fast")
+
+
 def test_what_is_exact_is_not_taken_for_rounded() -> None:
     x = leaf(2)
     half = term("core.constant", value=Literal(0.5, "float32"), axes=Axes([2]))
