@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import subprocess
@@ -29,7 +30,7 @@ from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context,
 from ngraph_rewrite.testing.mutation.mutants import mutants
 from ngraph_rewrite.testing.overflow import overflows
 from ngraph_rewrite.testing.proof.prove import check_proof
-from ngraph_rewrite.testing.seldom import large_examples
+from ngraph_rewrite.testing.seldom import LONG, large_examples, long_examples
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.values import check_values, drawn_examples, search_values
 from ngraph_rewrite.types.axes import Axes, Axis
@@ -527,6 +528,13 @@ def test_what_fits_a_narrow_dtype_while_axes_are_short_is_found_and_not_proved(g
     rule = rule_of(equation, grade, "explore semi")
     assert checked(rule, 8).status == FAILED
     assert check_proof(rule, Context(RuleSet([rule]), Effort(8, 0.15))).status == OPEN
+
+
+def test_long_matrices_are_multiplied_by_others_that_are_not_long_both_ways() -> None:
+    """NumPy takes long for 27 million products of 16-bit floats, and each is computed dozens of times."""
+    rule = rule_of("dot(x, z) + dot(y, z) => dot(x + y, z)", "fast", "explore semi")
+    shapes = [(*x.shape, z.shape[1]) for e in long_examples(rule, 40) for x, z in [e.instance.term.args[0].args]]
+    assert {shape.count(LONG) for shape in shapes} >= {1, 2} and all(math.prod(shape) <= 4e6 for shape in shapes)
 
 
 def test_positions_that_fit_no_narrow_integer_are_tried() -> None:
