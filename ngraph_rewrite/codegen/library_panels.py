@@ -17,7 +17,7 @@ from ngraph_rewrite.codegen.library_reflections import (
     reflect_lines,
 )
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.runtime.panel_code import TILE, WIDTH
+from ngraph_rewrite.runtime.panel_sizes import TILE, WIDTH
 
 
 @cache

@@ -14,11 +14,9 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.typing import signature
 
+from ngraph_rewrite.runtime.panel_sizes import TILE, WIDTH
 from ngraph_rewrite.runtime.scalar_functions import named
 from ngraph_rewrite.runtime.vector_code import I64, everywhere, loop, pointer, words
-
-WIDTH = 16  # columns of a panel, whose reflections are kept
-TILE = 64  # columns of others that are reflected at all columns of a panel before they leave the cache
 
 
 class _Columns(NamedTuple):

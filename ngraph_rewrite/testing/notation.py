@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from ngraph_rewrite.rewriting.bounds import LINE
 from ngraph_rewrite.rewriting.pattern import (
     App,
     Build,
@@ -36,7 +38,21 @@ def written(rule: Rule) -> str:
     lines = [f"rule {rule.name.rpartition('.')[2]} @{rule.grade}:", f"{_pattern(rule.left, source)}  =>  {right}"]
     lines += [_clause(clause, target) for clause in rule.clauses]
     lines += [] if rule.guard is None else [f"if {rule.guard}"]
-    return "\n    ".join(lines)
+    return "\n    ".join(map(_broken, lines))
+
+
+def _broken(line: str) -> str:
+    """A line that is longer than a file may have, continued inside of brackets."""
+    if len(line) <= LINE - 4:
+        return line
+    parts, depth, begin = [], 0, 0
+    for found in re.finditer(r"'[^']*'|[(\[]|[)\]]|, ", line):
+        what = found.group()
+        depth += (what in "([") - (what in ")]")
+        if what == ", " and depth and found.end() - begin > LINE // 2:
+            parts.append(line[begin : found.start() + 1])
+            begin = found.end()
+    return "\n        ".join([*parts, line[begin:]])
 
 
 def header(rule: Rule) -> str:
