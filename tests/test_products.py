@@ -377,6 +377,16 @@ def test_products_of_a_vector_and_a_matrix_of_some_columns_are_sums(k: int) -> N
         np.testing.assert_allclose(one, wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_a_vector_times_a_matrix_that_lies_column_by_column_is_a_product(dtype: str) -> None:
+    """To sum down its columns would take a step through memory for each number."""
+    a, r = whole((5, 300), dtype, 0), whole((1, 300), dtype, 1)
+    x, y = placeholder(a), placeholder(r)
+    result = semi.dot(y, semi.transpose(x))
+    assert kernels_of(result, {x: a, y: r}) == ["gemm"]
+    assert np.array_equal(run(result, {x: a, y: r}), r @ a.T)
+
+
 def test_few_numbers_are_summed_with_what_is_computed_of_the_sums() -> None:
     """Also where the number of sums is not known: one kernel, which is a map."""
     image, weights = whole((7, 9, 3), "float32", 0), np.array([0.3, 0.6, 0.1], "float32")
