@@ -187,6 +187,20 @@ def test_a_handler_of_ones_own_is_called_for_each_derivative() -> None:
     assert len(calls) == 3
 
 
+def test_a_handler_that_asks_for_a_derivative_of_something_else_leaves_that_alone() -> None:
+    p, q = ng.variable([], initial_value=3.0), ng.variable([], initial_value=3.0)
+    other = p * q
+
+    def slope(term: Op) -> Op:
+        return ng.deriv(other, term)
+
+    a, b, c = (ng.variable([], initial_value=2.0) for _ in "abc")
+    loss = xp.square(a) + xp.square(b) + ng.with_deriv(c * 1.0, lambda d: d * slope(p))
+    kept = of_each(loss, [a, b, c])
+    assert slope(q).same_as(ng.deriv(other, [q])[0])
+    assert all(d.same_as(ng.deriv(loss, [term])[0]) for d, term in zip(kept, (a, b, c), strict=True))
+
+
 def test_scans_are_made_for_who_asks() -> None:
     w, u = ng.variable((3,), initial_value=0.5), ng.variable((3,), initial_value=0.25)
     x = ng.placeholder((4, 3))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from operator import is_
+from typing import NamedTuple
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from ngraph_rewrite.errors import NGraphRewriteError
@@ -20,16 +21,29 @@ from ngraph_rewrite.terms.info import info_here
 from ngraph_rewrite.terms.op import Op
 
 
+class _Call(NamedTuple):
+    """Of what scalar a derivative is, and what is the same and what is equal in all that share a sweep."""
+
+    dependent: ReferenceType[Op]
+    same: tuple[object, ...]
+    equal: tuple[object, ...]
+
+    def goes_on(self, last: _Call | None) -> bool:
+        """Whether the derivative may go on with the sweep of the last one."""
+        if last is None or last.dependent() is not self.dependent():
+            return False
+        return self.equal == last.equal and all(map(is_, self.same, last.same))
+
+
 class _Last(threading.local):
     """The last derivative of a thread, and the sweep that its next one may go on with.
 
     Attributes:
+        call: What the next one has to have in common with it.
         keeping: The sweep, by the derivatives that came of it: it holds none of these, so it is gone when they are.
     """
 
-    dependent: ReferenceType[Op] | None = None
-    same: tuple[object, ...] = ()
-    equal: tuple[object, ...] = ()
+    call: _Call | None = None
     sweep: ReferenceType[SharedSweep] | None = None
 
     def __init__(self) -> None:
@@ -45,7 +59,9 @@ def shared_adjoint(rules: DeriveRules, dependent: Op, wanted: Op, seed: Op, alon
     Args:
         alone: Finds it by a sweep of its own.
     """
-    sweep = _continued(rules, dependent, seed)
+    info = info_here()
+    call = _Call(ref(dependent), (rules, info.metadata), (info.filename, info.lineno, info.scope))
+    sweep = _continued(call, lambda: SharedSweep(rules, dependent, seed))
     try:
         found = None if sweep is None else sweep.adjoint(wanted)
     except Apart:
@@ -54,16 +70,14 @@ def shared_adjoint(rules: DeriveRules, dependent: Op, wanted: Op, seed: Op, alon
         found = sweep = None
     found = alone() if found is None else found
     if sweep is not None and not sweep.holds(found):
+        _last.call = call  # a function of the user's, called in between, may have asked for another derivative
         _last.sweep, _last.keeping[found] = ref(sweep), sweep
     return found
 
 
-def _continued(rules: DeriveRules, dependent: Op, seed: Op) -> SharedSweep | None:
+def _continued(call: _Call, new: Callable[[], SharedSweep]) -> SharedSweep | None:
     """The sweep of the last derivative, taken out until it is whole again; None if that was another one's."""
-    info = info_here()
-    same, equal = (rules, info.metadata), (info.filename, info.lineno, info.scope)
-    again = _last.dependent is not None and _last.dependent() is dependent
-    again = again and equal == _last.equal and all(map(is_, same, _last.same))
+    again = call.goes_on(_last.call)
     sweep = _last.sweep() if again and _last.sweep is not None else None
-    _last.dependent, _last.same, _last.equal, _last.sweep = ref(dependent), same, equal, None
-    return sweep or SharedSweep(rules, dependent, seed) if again else None
+    _last.call, _last.sweep = call, None
+    return sweep or new() if again else None
