@@ -7,7 +7,8 @@ the score of the class of each sample.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import count
 from typing import Any
 
 from ngraph_rewrite.errors import DTypeError, FamilyError
@@ -28,7 +29,8 @@ from ngraph_rewrite.types.lengths import product
 def item(x: Op, index: Any) -> Any:
     """What ``x[index]`` is, if there is a term in the index; else others have to know.
 
-    A negative integer counts from the end of its axis, and one outside reads zeros.
+    A negative integer counts from the end of its axis, and one outside reads zeros. An axis of `x` that one term looks
+    along is gone: it is not matched with one of its name that another term has.
 
     Raises:
         DTypeError: for a bool term, whose number of true elements nobody knows yet, or one of floats.
@@ -49,12 +51,15 @@ def item(x: Op, index: Any) -> Any:
     each = checked("the index", spread, items, x.rank)
     terms = {x.axes[k].name: _places(i) for k, i in enumerate(each) if isinstance(i, Op)}
     others = tuple(slice(None) if isinstance(i, Op) else i for i in each)
-    found = x if all(i == slice(None) for i in others) else x[others]
+    found = x if all(isinstance(i, slice) and i == slice(None) for i in others) else x[others]
     order: dict[Any, None] = {}
     for axis in found.axes:
         order.update(dict.fromkeys(a.name for a in terms[axis.name].axes) if axis.name in terms else {axis.name: None})
+    apart = _names_apart(found, terms)
+    if apart:
+        found = label(plain(found), [Axis(apart.get(a.name), a.length) if a.name in apart else a for a in found.axes])
     for name, term in terms.items():
-        found = _looked_up(found, name, term)
+        found = _looked_up(found, apart.get(name, name), term)
     return axes_with_order(found, list(order))
 
 
@@ -66,6 +71,17 @@ def _places(term: Op) -> Op:
         what = f"the axes of the index {describe(term, 1)} have no names"
         raise FamilyError(what, where=user_line(), do="name them: ng.label(index, axes)")
     return term
+
+
+def _names_apart(x: Op, terms: Mapping[Any, Op]) -> dict[Any, str]:
+    """Other names for axes that one term looks along and another one has: these are not matched."""
+    taken = {a.name for t in (x, *terms.values()) for a in t.axes}
+    apart: dict[Any, str] = {}
+    for name in terms:
+        if any(name in {a.name for a in t.axes} for other, t in terms.items() if other != name):
+            apart[name] = next(new for k in count(1) if (new := f"{name}{k}") not in taken)
+            taken.add(apart[name])
+    return apart
 
 
 def _looked_up(x: Op, name: Any, index: Op) -> Op:

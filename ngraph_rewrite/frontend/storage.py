@@ -150,7 +150,8 @@ def as_op(x: Operand | ArrayLike | Length, beside: Iterable[Any] = ()) -> Op:
     A length that is not known yet is an int64, and a list with such is a vector.
 
     Args:
-        beside: What it stands beside: floats in lists are not rounded to less than what comes of them and these terms.
+        beside: What it stands beside: floats of Python's, also in lists, are not rounded to less than what comes of
+            them and these.
 
     Raises:
         DTypeError: if it is no number and no array of numbers.
@@ -160,11 +161,20 @@ def as_op(x: Operand | ArrayLike | Length, beside: Iterable[Any] = ()) -> Op:
     """
     if (vector := lengths_of(x)) is not None:
         return vector
-    if isinstance(x, list | tuple):
-        return constant(x, dtype=checked("constant", own_dtype, x, [t.dtype for t in beside if isinstance(t, Op)]))
+    if isinstance(x, list | tuple) or type(x) is float:
+        return constant(x, dtype=checked("constant", own_dtype, x, dtypes_of(beside)))
     if isinstance(x, Length):
         return as_constant(x)
     return x if isinstance(x, Op) else constant(x)
+
+
+def dtypes_of(arrays: Iterable[Any]) -> list[DType]:
+    """The dtypes of terms and of NumPy's arrays and numbers, of which Python's have none.
+
+    >>> dtypes_of([constant(2), np.ones(3), 2.5])
+    [dtype('int64'), dtype('float64')]
+    """
+    return [x.dtype for x in arrays if isinstance(x, Op | np.ndarray | np.generic) and x.dtype != object]
 
 
 def as_ops(xs: Iterable[Operand]) -> list[Op]:

@@ -150,18 +150,21 @@ def own_dtype(value: Any, beside: Iterable[DType] = ()) -> DType:
     Python's numbers, also in lists, are bool, int64 or float32: whoever states a dtype keeps it.
 
     Args:
-        beside: Dtypes of the terms beside it. Floats in lists are not rounded to less than what comes of both.
+        beside: Dtypes of what is beside it. Python's floats, also in lists, are not rounded to less than what comes
+            of both.
 
     Raises:
         DTypeError: for what is no array of numbers.
 
-    >>> own_dtype([1.5, 2]), own_dtype([1.5], [np.dtype("float64")]), own_dtype(np.array([1.5]))
+    >>> own_dtype([1.5, 2]), own_dtype(1.5, [np.dtype("float64")]), own_dtype(np.array([1.5]))
     (dtype('float32'), dtype('float64'), dtype('float64'))
     """
     if isinstance(value, list | tuple):
         found = as_numbers(value).dtype
         stated = not is_float(found) or any(hasattr(x, "dtype") for x in _elements(value))
         return found if stated else promote(FLOAT32, *beside)
+    if type(value) is float:
+        return promote(FLOAT32, *beside)
     try:
         return scalar_dtype(value)
     except DTypeError as error:

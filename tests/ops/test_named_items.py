@@ -81,6 +81,18 @@ def test_two_terms_with_one_axis_are_read_side_by_side() -> None:
     check_gradients(x[i, j], values, [x])
 
 
+def test_an_axis_that_is_looked_along_is_not_matched_with_another_terms() -> None:
+    """It is gone from the result: what has its name is an axis of the index."""
+    x, i = ng.placeholder([H, W], "float64"), ng.placeholder([W], "int64")
+    j, far = ng.placeholder([W, K], "int64"), ng.placeholder([W.with_length(2)], "int64")
+    values = {x: np.arange(12.0).reshape(3, 4), i: np.array([2, 0, -1, 1]), j: np.arange(20).reshape(4, 5) % 4}
+    for found in both(x[i, j], values):
+        np.testing.assert_array_equal(found, values[x][values[i][:, None], values[j]])
+    check_gradients(x[i, j], values, [x])
+    for found in both(x[far, far + 1], values | {far: np.array([1, 0])}):
+        np.testing.assert_array_equal(found, [6, 1])
+
+
 def test_so_many_places_from_a_start_that_is_a_term() -> None:
     x, start = ng.placeholder([H, W], "float64"), ng.placeholder([], "int64")
     part = x[:, start + ng.constant(np.arange(2), [ng.Axis("P", 2)])]
@@ -95,6 +107,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: X[ng.placeholder([K])], errors.DTypeError, "integer"),
     (lambda: X[0, 0, ng.placeholder([K], "int64")], errors.AttributeValueError, "too many indices: 3 for 2 axes"),
     (lambda: X[ng.placeholder([W.with_length(3)], "int64")], errors.IncompatibleAxesError, "W"),
+    (lambda: X[ng.placeholder([K], "int64"), np.array([0, 1])], errors.AttributeValueError, "(?s)axis 1.*an integer"),
     (lambda: X[5, ng.placeholder([K], "int64")], errors.OutOfRangeError, "out of range for axis 0"),
     (
         lambda: X[:, ng.placeholder([], "int64") :],

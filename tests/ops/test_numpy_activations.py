@@ -51,6 +51,14 @@ def test_limits_are_values_at_infinities(name: str) -> None:
         np.testing.assert_allclose(found, [below, above, nan], rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["silu", "gelu", "gelu by tanh"])
+def test_the_greatest_number_stays_what_it_is(name: str, dtype: str) -> None:
+    greatest = np.array([finfo(as_dtype(dtype)).max]).astype(dtype)
+    for (found,) in computed(FUNCTIONS[name][0], greatest):
+        np.testing.assert_array_equal(found, greatest)
+
+
 @BY_NAME
 def test_integers_become_floats_as_they_do_for_exp(name: str) -> None:
     ours, theirs = FUNCTIONS[name]

@@ -84,6 +84,20 @@ def test_both_targets_agree() -> None:
             np.testing.assert_array_equal(found, wanted, strict=True)
 
 
+def test_a_number_is_not_rounded_to_less_than_what_it_stands_beside() -> None:
+    """0.1 of Python's is a float64 in what is one."""
+    x = np.arange(3.0)
+    for call in (
+        lambda xp, x: xp.insert(x, 1, 0.1),
+        lambda xp, x: xp.append(x, 0.1),
+        lambda xp, x: xp.r_[x, 0.1, 0:1:0.25, 0.1:0.9:3j],
+        lambda xp, x: xp.r_[np.zeros(2), 0.1, x[:2]],
+    ):
+        for (found,) in computed(lambda x, call=call: call(nx, x), x):
+            np.testing.assert_allclose(found, call(np, x), rtol=1e-15, strict=True)
+    assert nx.insert(ng.placeholder((3,)), 1, 0.1).dtype == np.float32
+
+
 @SOME
 @given(shape=SHAPES, data=st.data(), parts=st.integers(1, 6))
 def test_parts_put_together_are_the_whole(shape: tuple[int, ...], data: st.DataObject, parts: int) -> None:

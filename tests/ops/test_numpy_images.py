@@ -134,6 +134,14 @@ def test_axes_are_chosen_by_numbers() -> None:
     assert nx.convolution(x, np.ones((3, 8, 1, 1)), stride={-1: 3}).shape == (5, 3, 12, 4)
 
 
+def test_sizes_and_strides_are_in_the_order_of_the_axes_that_are_named() -> None:
+    x = ng.placeholder((12, 20), name="x")
+    wanted = nx.pooling(x, "max", size=(2, 3), stride=(2, 4), padding=[(0, 1), 0], dilation=(1, 2))
+    turned = {"stride": (4, 2), "padding": [0, (0, 1)], "dilation": (2, 1)}
+    assert nx.pooling(x, "max", size=(3, 2), axis=(1, 0), **turned).same_as(wanted)
+    assert nx.pooling(x, "max", size={-1: 3, 0: 2}, **turned).same_as(wanted)
+
+
 def test_it_is_the_convolution_of_the_other_families() -> None:
     x, w = some((2, 3, 7, 7), 0), some((5, 3, 3, 2), 1)
     image = ng.placeholder({"C": 3, "H": 7, "W": 7, "N": 2}, "float64")

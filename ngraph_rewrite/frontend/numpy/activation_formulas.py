@@ -35,7 +35,7 @@ def _gelu(make: Make, x: Op, approximate: bool) -> Op:
         share = make("tanh", make("multiply", make("add", inner, cubic), math.sqrt(2 / math.pi)))
     else:
         share = make("erf", make("multiply", x, math.sqrt(0.5)))
-    return make("multiply", make("multiply", x, make("add", share, 1)), 0.5)
+    return make("multiply", x, make("multiply", make("add", share, 1), 0.5))  # twice x may be too large for its dtype
 
 
 def _softplus(make: Make, x: Op) -> Op:

@@ -16,9 +16,10 @@ from ngraph_rewrite.frontend.numpy.joining import concat, stack
 from ngraph_rewrite.frontend.numpy.manipulation import reshape
 from ngraph_rewrite.frontend.numpy.operands import as_term
 from ngraph_rewrite.frontend.numpy.ranges import arange, linspace
+from ngraph_rewrite.frontend.storage import dtypes_of
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import FLOAT32, INT64
+from ngraph_rewrite.types.dtypes import FLOAT32, INT64, DType, promote
 from ngraph_rewrite.types.lengths import Length
 
 
@@ -35,7 +36,7 @@ class _Grid:
             ArgumentError: for what is no slice of numbers with a stop.
         """
         each = index if isinstance(index, tuple) else (index,)
-        whole = all(isinstance(n, int | Length | None) for s in each if isinstance(s, slice) for n in _parts(s))
+        whole = all(_is_whole(s) for s in each if isinstance(s, slice))
         rows = [_numbers(self._name, s, INT64 if whole else FLOAT32) for s in each]
         if not isinstance(index, tuple):
             return rows[0]
@@ -57,7 +58,9 @@ class _Joined:
             AxesError: for arrays whose other lengths differ.
         """
         each = index if isinstance(index, tuple) else (index,)
-        terms = [_numbers(self._name, x) if isinstance(x, slice) else self._array(x, each) for x in each]
+        terms = [
+            _numbers(self._name, x, _kind(x, each)) if isinstance(x, slice) else self._array(x, each) for x in each
+        ]
         return concat([self._lifted(t) for t in terms], axis=-1 if self._columns else 0)
 
     def _array(self, x: Any, beside: Sequence[Any]) -> Op:
@@ -69,6 +72,15 @@ class _Joined:
     def _lifted(self, x: Op) -> Op:
         least = 2 if self._columns else 1
         return x if x.rank >= least else reshape(x, (*x.shape, *(1,) * (least - x.rank)))
+
+
+def _is_whole(numbers: slice) -> bool:
+    return all(isinstance(n, int | Length | None) for n in _parts(numbers))
+
+
+def _kind(numbers: slice, beside: Sequence[Any]) -> DType:
+    """The dtype of the numbers of a slice, which are not rounded to less than what comes of floats and these arrays."""
+    return INT64 if _is_whole(numbers) else promote(FLOAT32, *dtypes_of(beside))
 
 
 def _parts(numbers: slice) -> tuple[Any, ...]:

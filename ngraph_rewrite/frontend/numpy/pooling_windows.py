@@ -9,10 +9,11 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term, places, positional
+from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term, each, places, positional
 from ngraph_rewrite.frontend.numpy.slides import by_place, columns, slides_of
 from ngraph_rewrite.frontend.sliding import PLACE, ByAxis
 from ngraph_rewrite.ops.alignment import averaging
+from ngraph_rewrite.ops.checks import position
 from ngraph_rewrite.ops.sliding import KINDS, fitting, steps
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -32,8 +33,8 @@ def pooling(
 ) -> Op:
     """The greatest, least or average element of each window, or the sum of its elements.
 
-    Padding is never the greatest or least element; of padding alone the greatest is -inf, or the least integer. Equal
-    greatest elements share the derivative evenly.
+    Padding is never the greatest or least element; of padding alone the greatest is -inf, or the least integer,
+    and the average 0. Equal greatest elements share the derivative evenly.
 
     Args:
         op: "max", "min", "avg" or "sum".
@@ -42,8 +43,8 @@ def pooling(
         stride: How far windows are apart, given likewise; by default as far as they are large.
         padding: What is added on either side, or pairs (before, after), likewise.
         dilation: How far the elements of a window are apart, likewise.
-        axis: The axes that windows slide over; by default those of `size`, the last ones if it is a list of numbers, or
-            all but the first two (N, C).
+        axis: The axes that windows slide over, in the order of sizes and the like; by default those of `size`, the
+            last ones if it is a list of numbers, or all but the first two (N, C).
         counted: Whether an average counts padding, as zeros.
 
     Raises:
@@ -71,18 +72,21 @@ def pooling(
     slides = slides_of("pooling", x, over, sizes if stride is None else stride, padding, dilation)
     for k, n, slide in zip(over, sizes, slides, strict=True):
         checked("pooling", fitting, x.shape[k], n, slide, f"{PLACE}{k}")
-    strides, before, after, _, dilations = columns(slides)
+    order = sorted(range(len(over)), key=over.__getitem__)
+    over, sizes = (tuple(given[k] for k in order) for given in (over, sizes))
+    strides, before, after, _, dilations = columns([slides[k] for k in order])
     how = {"sizes": sizes, "strides": strides, "before": before, "after": after, "dilations": dilations}
     own = astype(x, averaging(x.dtype)) if op == "avg" and x.dtype.kind in "iu" else x
     return build_term("semi.pooling", own, axes=over, kind=op, counted=counted, **how)
 
 
 def _over(x: Op, size: ByAxis, axis: Axis) -> tuple[int, ...]:
-    """The axes that windows slide over."""
+    """The axes that windows slide over, in the order in which they are given, which is that of strides and the like."""
+    if axis is None and isinstance(size, Mapping):
+        axis = tuple(size)
     if axis is not None:
-        return places("pooling", axis, x.rank)
-    if isinstance(size, Mapping):
-        return places("pooling", tuple(size), x.rank)
+        places("pooling", axis, x.rank)
+        return tuple(checked("pooling", position, k, x.rank) for k in each(axis))
     if isinstance(size, list | tuple) and len(size) <= x.rank:
         return tuple(range(x.rank - len(size), x.rank))
     return tuple(range(min(2, x.rank), x.rank))
