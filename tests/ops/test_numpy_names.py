@@ -178,6 +178,7 @@ MISSING = [
     (nx, "ndarray", "terms have no values"),
     (nx, "issubdtype", "np.issubdtype is of dtypes"),
     (nx, "intp", "np.intp is of dtypes"),
+    (nx, "float128", "no such dtype"),
     (nx, "softmx", "did you mean ng.numpy.softmax"),
     (nx, "deriv", "use ng.deriv"),
     (nx.linalg, "eig", "complex"),
@@ -203,6 +204,11 @@ def test_whatever_numpy_has_is_there_or_advised() -> None:
             with pytest.raises(errors.MissingMethodError) as caught:
                 getattr(ours, name)
             assert caught.value.do, name
+
+
+def test_a_module_lists_what_is_public() -> None:
+    for module in (nx, nx.linalg, nx.random):
+        assert dir(module) == sorted(module.__all__)
 
 
 def test_what_is_told_to_use_is_there() -> None:

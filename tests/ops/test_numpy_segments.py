@@ -12,6 +12,7 @@ from on_targets import check_gradient, computed, meaning
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import errors
+from ngraph_rewrite.types.dtypes import as_dtype
 
 nx = ng.numpy
 SOME = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
@@ -152,3 +153,11 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
 def test_what_is_wrong_is_said(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_sums_of_halves_are_rounded_once(dtype: str) -> None:
+    """Ones are counted beyond 2048, where the next half is two away."""
+    ones = np.ones(4096).astype(as_dtype(dtype))
+    for (found,) in computed(lambda x, k: nx.segment_sum(x, k, 1), ones, np.zeros(4096, int)):
+        assert found.dtype == as_dtype(dtype) and found[0] == 4096

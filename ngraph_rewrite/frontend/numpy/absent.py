@@ -19,6 +19,7 @@ from ngraph_rewrite.errors import MissingMethodError
 from ngraph_rewrite.terms.info import user_line
 
 _COMPLEX = "there are no complex numbers: compute it with NumPy, of values"
+_NO_DTYPE = "there is no such dtype: terms are of bools, and of integers and floats of up to 64 bits"
 _SEED = "the seed is that of a transformer: ng.make_transformer(name, seed=...)"
 _DISTANCE = "nothing is counted before values are known: give known places, as x[start:stop]"
 _OF_ARRAYS = "NumPy's is of arrays, and terms have no values: give it what transformer.computation(term)() gives"
@@ -35,6 +36,8 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "broadcast": "use ng.numpy.broadcast_arrays, or broadcast_shapes", "from_dlpack": "use ng.numpy.asarray",
         **dict.fromkeys(("asfortranarray", "asarray_chkfinite", "require", "asfarray", "tensor", "as_tensor"),
                         "use ng.numpy.asarray"),
+        **dict.fromkeys(("float96", "float128", "longdouble", "str_", "bytes_", "object_", "void", "record", "recarray",
+                         "datetime64", "timedelta64"), _NO_DTYPE),
         "einsum_path": "ng.numpy.einsum finds an order by itself", "bmat": "use ng.numpy.block",
         "sliding_window_view": "use ng.numpy.pooling or convolution, or ng.simple.windows",
         **dict.fromkeys(("layer_norm", "batch_norm"), "ng.simple has it by position, ng by name"),

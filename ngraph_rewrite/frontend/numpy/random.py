@@ -48,6 +48,10 @@ if not TYPE_CHECKING:
         """Nothing: what to write instead is said."""
         raise refused(sys.modules[__name__], name)
 
+    def __dir__() -> list[str]:
+        """What is public."""
+        return sorted(__all__)
+
 
 __all__ = [
     "beta",

@@ -31,6 +31,8 @@ from ngraph_rewrite.types.lengths import Extent
 def segment_sum(data: Array, segment_ids: Array, /, num_segments: Extent | None = None) -> Op:
     """The sums of the rows of each segment, 0 of none: row k of the result is the sum of the rows with the number k.
 
+    Half precision is added up in single precision, as `sum` does.
+
     Args:
         data: Rows, of any rank: the first axes are those of the numbers.
         segment_ids: Integers, in any order. Rows of a negative number, or of one from `num_segments` on, are dropped.
@@ -49,8 +51,8 @@ def segment_sum(data: Array, segment_ids: Array, /, num_segments: Extent | None 
     float32[5, 3]
     """
     rows, places, count = _given("segment_sum", data, segment_ids, num_segments)
-    rows = astype(rows, totalling(rows.dtype))
-    return at(zeros(_shape(rows, places, count), dtype=rows.dtype))[places].add(rows)
+    dtype = totalling(rows.dtype)
+    return astype(_sums(astype(rows, wide(dtype)), places, count), dtype)
 
 
 def segment_mean(data: Array, segment_ids: Array, /, num_segments: Extent | None = None) -> Op:
@@ -65,7 +67,7 @@ def segment_mean(data: Array, segment_ids: Array, /, num_segments: Extent | None
     rows, places, count = _given("segment_mean", data, segment_ids, num_segments)
     dtype = averaging(rows.dtype)
     rows = astype(rows, wide(dtype))
-    sums = at(zeros(_shape(rows, places, count), dtype=rows.dtype))[places].add(rows)
+    sums = _sums(rows, places, count)
     sizes = at(zeros((count,), dtype=INT64))[places].add(ones(places.shape, dtype=INT64))
     sizes = reshape(astype(maximum(sizes, 1), rows.dtype), (count, *(1,) * (sums.rank - 1)))
     return astype(divide(sums, sizes), dtype)
@@ -153,6 +155,10 @@ def _integers(call: str, x: Array) -> Op:
 
 def _shape(rows: Op, places: Op, count: Extent) -> tuple[Extent, ...]:
     return (count, *rows.shape[places.rank :])
+
+
+def _sums(rows: Op, places: Op, count: Extent) -> Op:
+    return at(zeros(_shape(rows, places, count), dtype=rows.dtype))[places].add(rows)
 
 
 def _extreme(call: str, how: str, data: Array, ids: Array, count: Extent | None) -> Op:
