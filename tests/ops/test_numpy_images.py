@@ -171,6 +171,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nx.convolution(X > 0, W > 0), errors.DTypeError, "expected numbers"),
     (lambda: nx.deconvolution(X, W), errors.AxesError, r"has 3 channels \(axis 1\).*takes 4"),
     (lambda: nx.deconvolution(Y, W, [9, 9]), errors.AxesError, r"(?s)a length 9 has 7 windows.*such as \[5, 5\]"),
+    (lambda: nx.deconvolution(Y, W, padding=9), errors.AxesError, "(?s)a length 0 has .*less padding"),
     (lambda: nx.deconvolution(Y, W, [5]), errors.AttributeValueError, "lengths"),
     (lambda: nx.pooling(X, "mean", size=2), errors.AttributeValueError, "(?s)op is 'mean'.*max, min, sum, avg"),
     (lambda: nx.pooling(X, "max"), errors.ArgumentError, r"(?s)no size.*axis \{2: 2\}"),

@@ -228,6 +228,7 @@ def test_numpys_functions_that_have_no_meaning_say_so_too() -> None:
 X = ng.placeholder((2, 3))
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nx.mgrid[3], errors.ArgumentError, "(?s)mgrid: the index 3.*0:1:5j"),
+    (lambda: nx.mgrid[0 : 1 : complex(0, np.inf)], errors.ArgumentError, "(?s)infj.*finite"),
     (lambda: nx.ogrid[0:2, 1:], errors.ArgumentError, "ogrid: the index slice"),
     (lambda: nx.mgrid[0 : X[0, 0]], errors.ArgumentError, "cannot depend on values"),
     (lambda: nx.r_["0,2", X], errors.ArgumentError, "(?s)r_: '0,2' has no meaning.*concat or stack"),

@@ -159,11 +159,12 @@ def _lengths(x: Op, over: Sequence[int], window: Sequence[Extent], slides: Seque
     """How long the spatial axes of what was convolved are."""
     every = list(zip(over, window, slides, strict=True))
     least = [checked("deconvolution", spread_length, x.shape[k], n, slide, f"{PLACE}{k}") for k, n, slide in every]
-    if given is None:
-        return least
-    lengths = checked("deconvolution", extents, checked("deconvolution", each, given, "lengths", len(over)))
-    for length, (axis, n, slide) in zip(lengths, every, strict=True):
-        if slid(length, n, slide) != x.shape[axis]:
+    if given is not None:
+        given = checked("deconvolution", extents, checked("deconvolution", each, given, "lengths", len(over)))
+    for length, (axis, n, slide) in zip(least if given is None else given, every, strict=True):
+        # A padding may be longer than all that windows slide over; a least length that is not known is right.
+        if (given or isinstance(length, int)) and slid(length, n, slide) != x.shape[axis]:
             what = f"deconvolution: a length {length!r} has {slid(length, n, slide)!r} windows, and axis {axis} of "
-            raise AxesError(f"{what}{x.type!r} has {x.shape[axis]!r}", where=user_line(), do=f"such as {least}")
-    return lengths
+            do = "use less padding" if given is None else f"such as {least}"
+            raise AxesError(f"{what}{x.type!r} has {x.shape[axis]!r}", where=user_line(), do=do)
+    return least if given is None else given

@@ -6,6 +6,7 @@ A slice stands for its numbers, so many of them if its step is imaginary: ``0:1:
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -99,6 +100,9 @@ def _numbers(call: str, numbers: Any, dtype: Any = None) -> Op:
     start, stop, step = _parts(numbers)
     start = 0 if start is None else start
     if isinstance(step, complex):
+        if not math.isfinite(abs(step)):
+            what = f"{call}: the step {step!r} of {numbers!r} stands for so many numbers"
+            raise ArgumentError(what, where=user_line(), do="give a finite one, such as 5j")
         return linspace(start, stop, int(abs(step)), dtype=dtype)
     return arange(start, stop, 1 if step is None else step, dtype=dtype)
 
