@@ -9,6 +9,7 @@ from math import log2, prod
 
 from ngraph_rewrite.codegen.library_indexed import render_put_along, render_scatter, render_take_along
 from ngraph_rewrite.codegen.library_order import (
+    alike,
     render_argsort,
     render_chosen_places,
     render_first_places,
@@ -52,7 +53,7 @@ def _sort(term: Op, groups: Groups) -> Call:
     outer, n, inner = around(x.layout.shape, term.attribute("axis"))
     dtype, descending = term.args[0].dtype.name, term.attribute("descending")
     is_sort = term.definition.short == "sort"
-    source = (render_sort if is_sort else render_argsort)(dtype, descending, n)
+    source = (render_sort if is_sort else render_argsort)(dtype, descending, alike(dtype, n))
     workspace = [Scratch(outer * n * inner * term.dtype.itemsize) for _ in range(2)]
     first = OUTPUT if inner == 1 else workspace[0]
     used = (workspace[1],) if inner == 1 else (workspace[0], workspace[1])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sorts are stable in either direction, searches are NumPy's, and a gradient goes back to where a value came from."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from on_targets import agrees, apart, check_gradient, computed, numbers, slopes
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import errors
+from ngraph_rewrite.codegen.library_order import alike, render_argsort, render_sort
 from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.dtypes import BFLOAT16, DTYPES, as_dtype
 from ngraph_rewrite.types.tensor import TensorType
@@ -396,3 +398,14 @@ WRONG = [
 def test_a_wrong_call_is_refused(call: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
+@pytest.mark.parametrize("render", [render_sort, render_argsort])
+def test_lengths_that_are_sorted_alike_have_one_source(render: Callable[..., Any], dtype: str) -> None:
+    """A call with another length does not write the kernel again."""
+    edges = [4096, (1 << 22) // np.dtype(dtype).itemsize + 1, 1 << 31, 1 << 32]
+    for n in [0, 1, 40, *(edge + k for edge in edges for k in (-1, 0, 1))]:
+        assert render(dtype, False, n) == render(dtype, False, alike(dtype, n))
+    assert len({alike(dtype, n) for n in range(4096)}) == 1
+    assert alike(dtype, None) is None

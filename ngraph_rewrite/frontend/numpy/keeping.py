@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ngraph_rewrite.frontend.building import apply as build_term
+from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.operands import apply
 from ngraph_rewrite.frontend.places import plain
 from ngraph_rewrite.ops.simple_marks import features
@@ -51,8 +52,8 @@ def by_position(function: Callable[..., Op], call: str, *operands: Any) -> Op:
     given = [x if isinstance(x, Op) else as_operands([*terms, x], family, call)[-1] for x in operands]
     if not any(x.rank for x in given):
         return function(*operands)
-    aligned = combine("equal", *given).args if len(given) == 2 else given
-    axes = combine("equal", *given).axes if len(given) == 2 else given[0].axes
+    compared = checked(call, combine, "equal", *given) if len(given) == 2 else given[0]
+    aligned, axes = compared.args if len(given) == 2 else given, compared.axes
     weak = [numbers[k] if k in numbers and not x.rank else plain(_spread(x, axes)) for k, x in enumerate(aligned)]
     return _labelled(function(*weak), axes)
 
