@@ -267,6 +267,18 @@ def test_derivatives_of_what_is_not_central() -> None:
     assert_allclose(found, [1, 1, 0.48], rtol=0.05)
 
 
+def test_a_term_that_is_no_parameter_gives_nan() -> None:
+    """A count is added to half of `df`: the sum alone is no shape that is wrong."""
+    p = ng.placeholder((200,), "float64")
+    for term in (
+        random.noncentral_chisquare(p, 9.0),
+        random.noncentral_chisquare(0.5, p),
+        random.noncentral_f(p, 3, 9),
+    ):
+        with ng.make_transformer("cpu") as transformer:
+            assert np.isnan(transformer.computation(term, p)(np.full(200, -0.5))).all()
+
+
 def test_numbers_without_a_mean_are_no_nan() -> None:
     """Of few degrees of freedom: those beyond a float are infinite, others are numbers, and signs are as probable."""
     df = ng.placeholder((COUNT,), "float64")

@@ -135,4 +135,7 @@ def _logarithms(asked: Wanted, df: Parameter, nonc: Parameter) -> Op:
     if not isinstance(df, Op) and df > 1:
         shifted = square(astype(asked.normal(), FLOAT64) + sqrt(apart))
         return log(gamma_numbers(asked, (df - 1) / 2) * 2.0 + shifted)
-    return gamma_logarithms(asked, in_double(df) * 0.5 + counted(asked, apart * 0.5)) + math.log(2)
+    half = in_double(df) * 0.5
+    if isinstance(df, Op):  # with a count beside it, a negative one might be taken for a shape
+        half = where(half < 0, math.nan, half)
+    return gamma_logarithms(asked, half + counted(asked, apart * 0.5)) + math.log(2)
