@@ -38,8 +38,14 @@ def render_qr(dtype: str, target: str = "cpu") -> Source:
 
 
 def room_of_panels(m: int, n: int, itemsize: int) -> int:
-    """The bytes that a thread needs: for a panel, a tile, and how far each reflection reaches."""
-    return (m * (WIDTH + TILE) + n) * itemsize
+    """The bytes that a thread needs: for a panel, a tile if there are others, and how far each reflection reaches.
+
+    >>> room_of_panels(1000, 5, 4), room_of_panels(1000, 17, 4), room_of_panels(1000, 80, 4)
+    (64020, 128068, 320320)
+    """
+    others = max(n - WIDTH, 0)
+    tile = TILE if others > TILE // 2 else min(others, 1) * WIDTH
+    return (m * (WIDTH + tile) + n) * itemsize
 
 
 def _panels(dtype: str) -> dict[str, str]:

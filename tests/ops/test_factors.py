@@ -154,3 +154,11 @@ def test_what_is_no_square_matrix_is_refused(shape: tuple[int, ...]) -> None:
 def test_other_dtypes_are_refused(dtype: str) -> None:
     with pytest.raises(DTypeError, match="expected float32 or float64"):
         ng.make_op("semi.lu", ng.placeholder((1, 2, 2), dtype))
+
+
+def test_a_matrix_of_few_columns_needs_no_room_for_others() -> None:
+    x = ng.placeholder((10_000, 3))
+    with ng.make_transformer("cpu", threads=1) as transformer:
+        computation = transformer.computation(list(ng.numpy.linalg.qr(x)), x)
+        computation(np.ones((10_000, 3), np.float32))
+        assert computation.stats()["arena_bytes"] < 10_000 * 4 * 24
