@@ -135,6 +135,15 @@ def test_each_term_is_swept_once(swept: list[SharedSweep], count: int) -> None:
     assert len(topological(found[1:])) < 48 * count
 
 
+def test_who_keeps_no_derivative_pays_for_no_sweep_to_share(swept: list[SharedSweep]) -> None:
+    loss, weights = layers(4)
+    for w in weights:
+        ng.deriv(loss, w)
+    assert not swept
+    kept = [ng.deriv(loss, w) for w in weights]
+    assert len(swept) == 1 and len(kept) == 4
+
+
 # -- what is not shared -------------------------------------------------------------------------------
 
 

@@ -40,10 +40,12 @@ class _Last(threading.local):
 
     Attributes:
         call: What the next one has to have in common with it.
+        found: The derivative itself. Who asked and threw it away keeps none, and has no use for a sweep.
         keeping: The sweep, by the derivatives that came of it: it holds none of these, so it is gone when they are.
     """
 
     call: _Call | None = None
+    found: ReferenceType[Op] | None = None
     sweep: ReferenceType[SharedSweep] | None = None
 
     def __init__(self) -> None:
@@ -69,8 +71,9 @@ def shared_adjoint(rules: DeriveRules, dependent: Op, wanted: Op, seed: Op, alon
     except NGraphRewriteError:  # a sweep of its own says what is wrong
         found = sweep = None
     found = alone() if found is None else found
+    # A function of the user's, called in between, may have asked for another derivative: all is noted here.
+    _last.call, _last.found, _last.sweep = call, ref(found), None
     if sweep is not None and not sweep.holds(found):
-        _last.call = call  # a function of the user's, called in between, may have asked for another derivative
         _last.sweep, _last.keeping[found] = ref(sweep), sweep
     return found
 
@@ -78,6 +81,8 @@ def shared_adjoint(rules: DeriveRules, dependent: Op, wanted: Op, seed: Op, alon
 def _continued(call: _Call, new: Callable[[], SharedSweep]) -> SharedSweep | None:
     """The sweep of the last derivative, taken out until it is whole again; None if that was another one's."""
     again = call.goes_on(_last.call)
-    sweep = _last.sweep() if again and _last.sweep is not None else None
-    _last.call, _last.sweep = call, None
-    return sweep or new() if again else None
+    kept, sweep = (one and one() for one in (_last.found, _last.sweep))
+    _last.call = _last.found = _last.sweep = None
+    if not again:
+        return None
+    return sweep or (new() if kept is not None else None)
