@@ -81,8 +81,7 @@ def shared_adjoint(rules: DeriveRules, dependent: Op, wanted: Op, seed: Op, alon
 def _continued(call: _Call, new: Callable[[], SharedSweep]) -> SharedSweep | None:
     """The sweep of the last derivative, taken out until it is whole again; None if that was another one's."""
     again = call.goes_on(_last.call)
-    kept, sweep = (one and one() for one in (_last.found, _last.sweep))
+    kept = again and _last.found is not None and _last.found() is not None
+    sweep = _last.sweep() if again and _last.sweep is not None else None
     _last.call = _last.found = _last.sweep = None
-    if not again:
-        return None
-    return sweep or (new() if kept is not None else None)
+    return sweep or (new() if kept else None)

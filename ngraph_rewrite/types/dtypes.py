@@ -47,7 +47,7 @@ def as_dtype(dtype: Any) -> DType:
         return dtype  # type: ignore[no-any-return]
     try:
         found = np.dtype(FLOAT32 if dtype is None else dtype).newbyteorder("=")
-    except TypeError as error:
+    except (TypeError, ValueError, SyntaxError) as error:  # NumPy reads a text with commas as fields
         raise DTypeError(f"{dtype!r} is not a dtype") from error
     if found not in KNOWN:
         raise DTypeError(f"dtype {found} is not supported", do=f"use one of {', '.join(map(str, DTYPES))}")

@@ -84,7 +84,7 @@ def test_an_unsupported_dtype_is_named_with_those_that_are(dtype: Any) -> None:
     assert isinstance(raised.value, NGraphRewriteError) and isinstance(raised.value, TypeError)
 
 
-@pytest.mark.parametrize("thing", ["", "float33", 3, {"a": 1}, "float32["], ids=repr)
+@pytest.mark.parametrize("thing", ["", "float33", 3, {"a": 1}, "float32[", "float32, flaot64", "i4,,"], ids=repr)
 def test_what_is_not_a_dtype_is_named(thing: Any) -> None:
     with pytest.raises(DTypeError, match="is not a dtype"):
         as_dtype(thing)
