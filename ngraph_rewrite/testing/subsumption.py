@@ -58,7 +58,7 @@ def unknown_target(rule: Rule) -> str | None:
     for part in (part for e in asking if e is not None for part in walk(e.tree)):
         sides = [part.left, *part.comparators] if isinstance(part, ast.Compare) else []
         if any(ast.unparse(side) == "target.name" for side in sides):
-            words = (c.value for side in sides for c in walk(side) if isinstance(c, ast.Constant))
+            words = (c.value for side in sides for c in getattr(side, "elts", [side]) if isinstance(c, ast.Constant))
             for word in words:
                 if isinstance(word, str) and word not in transformer_choices():
                     return word

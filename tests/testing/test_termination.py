@@ -280,6 +280,11 @@ def test_a_rule_whose_inside_is_rewritten_first_never_fires() -> None:
     assert fires(rules_of(itself))["b"].status == PASSED
 
 
+def test_a_word_that_a_targets_name_depends_on_is_none() -> None:
+    guard = "target.name == ('cpu' if x.dtype == 'float32' else 'cuda')"
+    assert fires(rules_of(f"rule a: exp(x) - y => y\n    if {guard}"))["a"].status == PASSED
+
+
 @pytest.mark.parametrize("guard", ["target.name == 'cpus'", "target.name != 'cpus'", "target.name in ('cpu', 'cpus')"])
 def test_a_target_of_a_name_that_none_has_is_told(guard: str) -> None:
     found = fires(rules_of(f"rule a: exp(x) - y => y\n    if {guard}"))["a"]
