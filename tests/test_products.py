@@ -361,25 +361,23 @@ def test_a_matrix_of_few_columns_times_a_vector_is_numpys(dtype: str, m: int, k:
     assert np.array_equal(run(row, {x: a, y: v}), (a @ v).T)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("k", [2, 8, 16])
-def test_products_of_a_vector_and_a_matrix_of_some_columns_are_sums(k: int, dtype: str) -> None:
+def test_products_of_a_vector_and_a_matrix_of_some_columns_are_sums(k: int) -> None:
     """Along its rows, where that is not slower, or down its columns, from either side: as the matrix lies."""
     rng = np.random.default_rng(k)
-    a, r, w = (rng.normal(size=n).astype(dtype) for n in ((300, k), 300, k))
-    x, y, z = (ng.placeholder(b.shape, dtype=dtype) for b in (a, r, w))
+    a, r, w = (rng.normal(size=n).astype(np.float32) for n in ((300, k), 300, k))
+    x, y, z = (placeholder(b) for b in (a, r, w))
     along, down, turned = ng.numpy.matmul(x, z), ng.numpy.matmul(y, x), ng.numpy.matmul(ng.numpy.matrix_transpose(x), y)
-    most = {"float32": 13, "float64": 5}[dtype]
     with ng.make_transformer("cpu") as transformer:
-        computation = transformer.computation([along, down, turned] if k < most else [down, turned], x, y, z)
+        computation = transformer.computation([along, down, turned] if k <= 12 else [down, turned], x, y, z)
         found = computation(a, r, w)
         kinds = {name.partition("_")[0] for name in computation.stats()["kernels"]}
     assert kinds <= {"reduce", "map", "copy"}  # two of the results are one
     for one, wanted in zip(found[::-1], (a.T @ r, r @ a, a @ w), strict=False):
-        np.testing.assert_allclose(one, wanted, rtol=0, atol=1e-10 if dtype == "float64" else 1e-4)
+        np.testing.assert_allclose(one, wanted, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_a_vector_times_a_matrix_that_lies_column_by_column_is_a_product(dtype: str) -> None:
     """To sum down its columns would take a step through memory for each number."""
     a, r = whole((5, 300), dtype, 0), whole((1, 300), dtype, 1)
