@@ -83,7 +83,7 @@ def said(of: Any) -> Any:
 
 
 @given(programs(numbers=["smooth"], every_dtype=False))
-@drawn(60)
+@drawn(30)
 def test_a_derivative_is_the_same_term_whatever_else_was_asked_for(program: Program) -> None:
     loss = scalar(program)
     if loss is None:
