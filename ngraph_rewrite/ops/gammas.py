@@ -113,7 +113,7 @@ def _digamma(x: float) -> float:
         turn = x - round(x)
         return math.fsum((float(_digamma(1 - x)), -math.pi / math.tan(math.pi * turn)))
     if x < 0.9:
-        return math.fsum((_near_root(x + 1), -1 / x if x > 1e-308 else -math.inf))
+        return math.fsum((_near_root(x + 1), -1 / x))
     if x < _LARGE:  # down to where the root is, as terms would cancel on the way up
         steps = max(0, math.ceil(x - 2.06))
         return math.fsum((_near_root(x - steps), *(1 / (x - k) for k in range(1, steps + 1))))

@@ -122,6 +122,13 @@ def test_the_meaning_of_lgamma_loses_nothing_near_its_roots() -> None:
     assert off("lgamma", x, np.asarray(gammas.lgamma(x))).max() <= 5
 
 
+def test_digamma_of_numbers_that_are_hardly_there_is_their_inverse() -> None:
+    """Where that is a number: the least numbers have none."""
+    x = np.array([1e-308, 7.41691286169067e-309, -5.7e-309, 5e-324])
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(gammas.digamma(x), -1 / x, rtol=1e-15)
+
+
 def test_the_meaning_of_digamma_loses_nothing_around_its_root() -> None:
     """Going up from 1.3 to where a series was known, terms cancelled: 23 units in the last place."""
     x = np.concatenate([np.linspace(0.01, 3, 600), [1.1, 1.3, 1.4616321449683622, 15.9]])
