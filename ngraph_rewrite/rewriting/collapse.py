@@ -8,6 +8,7 @@ arguments and attributes.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 from itertools import islice, takewhile
 from typing import Protocol
@@ -79,7 +80,7 @@ def _asked(index: int, rule: Rule, source: Source) -> Iterator[str]:
     right = rule.right[0]
     assert isinstance(right, Var)
     if rule.guard is not None:
-        tests.append(f"({direct(source(rule.guard, names), ['args'])})")
+        tests.append(f"({ast.unparse(direct(source(rule.guard, names), ['args']))})")
     yield f"    if {' and '.join(tests) or 'True'}:  # {printable(' '.join(rule.name.split()))}"
     yield f"        return {index}, {names[right.name]}"
 

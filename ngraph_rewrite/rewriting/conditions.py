@@ -71,23 +71,30 @@ def with_rest(rule: Rule) -> Rule:
     return replace(rule, guard=rest) if found else rule
 
 
-def source(expression: Expression, slots: Mapping[str, Slot]) -> str:
-    """A part of a guard as generated code asks it: the same for all rows that ask the same of the same places."""
-    return direct(as_source(expression, {n: slot_source(slots[n]) for n in expression.names if n != "self"}), ["self"])
+def asked(expression: Expression, slots: Mapping[str, Slot]) -> tuple[str, bool]:
+    """A part of a guard as generated code asks it, and whether it must be true.
+
+    What is asked is the same for all rows that ask the same of the same places, or its opposite.
+    """
+    text = as_source(expression, {n: slot_source(slots[n]) for n in expression.names if n != "self"})
+    tree, wanted = without_not(direct(text, ["self"]))
+    return ast.unparse(tree), wanted
 
 
-def without_not(text: str) -> tuple[str, bool]:
+def without_not(tree: ast.expr) -> tuple[ast.expr, bool]:
     """What is asked, and whether it must be true.
 
-    >>> without_not("not f(x)"), without_not("x != 1"), without_not("not a == b"), without_not("a == b == c")
-    (('f(x)', False), ('x == 1', False), ('a == b', False), ('a == b == c', True))
+    >>> texts = "not f(x)", "x != 1", "not a == b", "a == b == c"
+    >>> found = [without_not(ast.parse(text, mode="eval").body) for text in texts]
+    >>> [(ast.unparse(tree), wanted) for tree, wanted in found]
+    [('f(x)', False), ('x == 1', False), ('a == b', False), ('a == b == c', True)]
     """
-    tree, wanted = ast.parse(text, mode="eval").body, True
+    wanted = True
     while isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         tree, wanted = tree.operand, not wanted
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.NotEq):
         tree, wanted = ast.Compare(tree.left, [ast.Eq()], tree.comparators), not wanted
-    return ast.unparse(tree), wanted
+    return tree, wanted
 
 
 def _tensors(left: App) -> frozenset[str]:

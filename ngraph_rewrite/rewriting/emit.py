@@ -2,7 +2,8 @@
 """Decision trees are written as Python source that can be read: a function per root op, one per rule.
 
 `step_OP(self, make, target)` returns ``(rule index, new term)`` for the first rule that matches and whose
-guard holds; `match_OP(self)` yields every ``(rule index, substitution)``, guards aside.
+guard holds; `match_OP(self)`, which few ask for and is written by itself, yields every ``(rule index,
+substitution)``, guards aside.
 """
 
 from __future__ import annotations
@@ -42,32 +43,51 @@ class _Numbered(NamedTuple):
 
 
 def emit(rules: Iterable[Rule], numbers: Iterable[int] | None = None) -> str:
-    """The source of a module whose `trees(op, fn, fill)` returns the step and match functions by op.
+    """The source of a module whose `trees(op, fn, fill)` returns the step functions by op.
 
     Args:
         numbers: What the rules are called by, in order: 0, 1, 2 without it.
     """
-    pairs = zip(numbers, rules, strict=True) if numbers is not None else enumerate(rules)
-    numbered = [_Numbered(index, rule, tuple(rows(index, rule))) for index, rule in pairs]
-    by_root: dict[OpDef, list[_Numbered]] = {}
-    for one in numbered:
-        by_root.setdefault(one.rule.left.definition, []).append(one)
+    numbered = _numbered(rules, numbers, guarded=True)
     body = [line for index, rule, _ in numbered for line in applying(index, rule)]
-    for definition, own in by_root.items():
-        taken = [row for i, rule, _ in own if not rule.graph for row in rows(i, rule, guarded=True)]
+    for definition, own in _by_root(numbered).items():
+        taken = [row for one in own if not one.rule.graph for row in one.rows]
         body += trying(definition, "step", "self, make, target", taken, step_leaf, "return None")
         body += collapsing(definition, [(i, rule) for i, rule, _ in own], as_source)
+    return _module(numbered, "step", body)
+
+
+def emit_matches(rules: Iterable[Rule], numbers: Iterable[int] | None = None) -> str:
+    """The source of a module whose `trees(op, fn, fill)` returns the match functions by op; `numbers` as in `emit`."""
+    numbered, body = _numbered(rules, numbers, guarded=False), list[str]()
+    for definition, own in _by_root(numbered).items():
         every = [row for one in own for row in one.rows]
         body += trying(definition, "match", "self", every, match_leaf, "return; yield")
-    both = ", ".join(f'"{d.name}": (step_{identifier(d)}, match_{identifier(d)})' for d in by_root)
-    text = "\n".join(["", *body, f"return {{{both}}}"])
+    return _module(numbered, "match", body)
+
+
+def _numbered(rules: Iterable[Rule], numbers: Iterable[int] | None, guarded: bool) -> list[_Numbered]:
+    pairs = zip(numbers, rules, strict=True) if numbers is not None else enumerate(rules)
+    return [_Numbered(index, rule, tuple(rows(index, rule, guarded))) for index, rule in pairs]
+
+
+def _by_root(numbered: list[_Numbered]) -> dict[OpDef, list[_Numbered]]:
+    found: dict[OpDef, list[_Numbered]] = {}
+    for one in numbered:
+        found.setdefault(one.rule.left.definition, []).append(one)
+    return found
+
+
+def _module(numbered: list[_Numbered], what: str, body: list[str]) -> str:
+    found = ", ".join(f'"{d.name}": {what}_{identifier(d)}' for d in _by_root(numbered))
+    text = "\n".join(["", *body, f"return {{{found}}}"])
     header = [f"{op_name(name)} = op({name!r})" for name in sorted(_named(text, _all_ops(numbered)))]
-    header += [f"fn_{name} = fn[{name!r}]" for name in sorted(_functions(numbered))]
+    header += [f"fn_{name} = fn[{name!r}]" for name in sorted(_functions(numbered)) if f"fn_{name}(" in text]
     header += [f"{name} = fn['bounded {name}']" for name in sorted(_BOUNDED) if f"{name}(" in text]
     header += [f"nest_{identifier(d)} = fn['nest of']()" for d in _nests(numbered) if f"nest_{identifier(d)}." in text]
     header += [f"search_{i} = fn['search of']({i})" for i, rule, _ in numbered if is_searched(rule.left)]
-    found = [(i, j) for i, rule, _ in numbered for j, _ in enumerate(matchings(rule))]
-    header += [f"matching_{i}_{j} = fn['matching of']({i}, {j})" for i, j in found if f"(matching_{i}_{j}," in text]
+    inner = [(i, j) for i, rule, _ in numbered for j, _ in enumerate(matchings(rule))]
+    header += [f"matching_{i}_{j} = fn['matching of']({i}, {j})" for i, j in inner if f"(matching_{i}_{j}," in text]
     header += ["chain = fn['chain of']"] if "chain(" in text else []
     lines = [f"{PAD}{line}" if line else "" for line in [*header, *text.splitlines()]]
     title = '"""Decision trees of a rule set, generated from its rule files. Read it; do not edit it."""'

@@ -102,12 +102,14 @@ def _tree(tree: Tree | None, known: frozenset[str], leaf: object) -> Iterator[st
         if tree.otherwise is not None:
             yield "else:"
             yield from _block(tree.otherwise, known, leaf)
+        yield from _tree(tree.after, known, leaf)
     elif isinstance(tree, If):
         yield f"if {_test(tree.test)}:{_asker([tree.test])}"
         yield from _block(tree.then, known, leaf)
         if tree.otherwise is not None:
             yield "else:"
             yield from _block(tree.otherwise, known, leaf)
+        yield from _tree(tree.after, known, leaf)
 
 
 def _block(tree: Tree | None, known: frozenset[str], leaf: object) -> Iterator[str]:

@@ -29,12 +29,14 @@ def hoisted(source: str, terms: Collection[str]) -> tuple[list[str], str]:
     >>> hoisted("make(op, (x,), (fn_size(self.axes), fn_lengths(fn_size(self.axes)), n[0]))", ["self"])
     (['h0 = fn_size(self.type.axes)'], 'make(op, (x,), (h0, fn_lengths(h0), n[0]))')
     """
-    tree = _direct(source, terms)
+    tree = direct(source, terms)
     taken = {node.id for node in walk(tree) if isinstance(node, ast.Name)}
     names = (name for name in map("h{}".format, count()) if name not in taken)
     lines: list[str] = []
     while source.count("fn_") > 1:
-        texts = [(ast.dump(call), call) for call in _calls(tree)]
+        calls = list(_calls(tree))
+        often = Counter(call.func.id for call in calls)  # type: ignore[attr-defined]
+        texts = [(ast.dump(call), call) for call in calls if often[call.func.id] > 1]  # type: ignore[attr-defined]
         counts = Counter(text for text, _ in texts)
         twice = [text for text, times in counts.items() if times > 1]
         if not twice:
@@ -42,23 +44,20 @@ def hoisted(source: str, terms: Collection[str]) -> tuple[list[str], str]:
         name, longest = next(names), max(twice, key=len)
         call = next(node for text, node in texts if text == longest)
         lines.append(f"{name} = {ast.unparse(call)}")
-        tree = _Named(longest, name).visit(tree)
+        tree = _Named(call, name).visit(tree)
     return lines, ast.unparse(tree)
 
 
-def direct(source: str, terms: Collection[str] = ()) -> str:
+def direct(source: str, terms: Collection[str] = ()) -> ast.expr:
     """An expression that reads what terms have at hand without calling a function.
 
-    >>> direct("fn_is_plain(self.args[0].axes) and fn_size(x.axes) == 3 and y.axes", ["x"])
+    >>> ast.unparse(direct("fn_is_plain(self.args[0].axes) and fn_size(x.axes) == 3 and y.axes", ["x"]))
     'self.args[0].type.axes.plain and fn_size(x.type.axes) == 3 and y.axes'
-    >>> direct("args[0].dtype"), direct("args[0].dtype", ["args"])
+    >>> ast.unparse(direct("args[0].dtype")), ast.unparse(direct("args[0].dtype", ["args"]))
     ('args[0].dtype', 'args[0].type.dtype')
     """
-    return ast.unparse(_direct(source, terms))
-
-
-def _direct(source: str, terms: Collection[str]) -> ast.expr:
-    found: ast.expr = _Direct(terms).visit(ast.parse(source, mode="eval").body)
+    tree = ast.parse(source, mode="eval").body
+    found: ast.expr = _Direct(terms).visit(tree) if any(f".{name}" in source for name in _DIRECT) else tree
     return found
 
 
@@ -116,10 +115,12 @@ def _is_type(node: ast.expr) -> bool:
 
 
 class _Named(ast.NodeTransformer):
-    def __init__(self, text: str, name: str) -> None:
-        self.text, self.name = text, name
+    """A name stands for a call, wherever that stands."""
+
+    def __init__(self, call: ast.Call, name: str) -> None:
+        self.function, self.text, self.name = ast.dump(call.func), ast.dump(call), name
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        if ast.dump(node) == self.text:
+        if ast.dump(node.func) == self.function and ast.dump(node) == self.text:
             return ast.Name(self.name, ast.Load())
         return self.generic_visit(node)  # type: ignore[return-value]

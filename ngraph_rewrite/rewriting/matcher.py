@@ -2,7 +2,7 @@
 """A compiled rule set: decision trees loaded from generated files, ready to step and to list matches.
 
 There is a file for each op at the root of rules, generated and loaded when a term of that op is first met: of the
-library a program needs a small part.
+library a program needs a small part. Few ask for all matches of a term: these have files of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import DTypeError
@@ -41,13 +41,7 @@ else:
 
 Make = Callable[[OpDef, tuple[Op, ...], tuple[Any, ...]], Op]
 Step = Callable[[Op, Make, Any], tuple[int, Op] | None]
-
-
-class Trees(NamedTuple):
-    """The decision trees of an op: the function that takes a step, and the one that lists matches."""
-
-    step: Step
-    match: Callable[[Op], Iterator[tuple[int, dict[str, Any]]]]
+Match = Callable[[Op], Iterator[tuple[int, dict[str, Any]]]]
 
 
 class Matcher:
@@ -64,11 +58,12 @@ class Matcher:
     def __init__(self, rules: RuleSet, cache: Cache) -> None:
         self.rules, self.reasons, self.cache = rules, rules.rules, cache
         self.graph_rules = tuple(r for r in rules if r.graph)
-        self._trees: dict[str, Trees] = {}
+        self._steps: dict[str, Step] = {}
+        self._matches: dict[str, Match] = {}
         self._numbers: dict[str, list[int]] = {}
         for number, rule in enumerate(rules):
             self._numbers.setdefault(rule.root, []).append(number)
-        self.steps: Mapping[OpDef, Step] = _Steps(self.trees, self._numbers)
+        self.steps: Mapping[OpDef, Step] = _Steps(self._step_of, self._numbers)
 
     def step(self, term: Op, make: Make, target: Any) -> tuple[Rule, Op] | None:
         """The first rule that fires at the root of `term`, and what it makes of it."""
@@ -78,43 +73,43 @@ class Matcher:
 
     def matches(self, term: Op) -> Iterator[tuple[Rule, dict[str, Any]]]:
         """Every rule whose left side matches at the root, with every substitution; guards are not asked."""
-        found = self.trees(term.definition.name)
-        for index, substitution in found.match(term) if found is not None else ():
+        op = term.definition.name
+        if op not in self._matches and op in self._numbers:
+            self._matches[op] = self._loaded(op, "match")
+        for index, substitution in self._matches[op](term) if op in self._matches else ():
             yield self.rules.rules[index], substitution
 
-    def trees(self, op: str) -> Trees | None:
-        """The functions of the rules with an op at their root; None if there are no such rules."""
-        found = self._trees.get(op)
-        if found is None and self._numbers.get(op):
-            found = self._trees[op] = self._loaded(op)
-        return found
-
     def source(self, op: str) -> Path:
-        """The generated file of the rules with an op at their root."""
-        return self._generated(op)[0]
+        """The generated file of the rules with an op at their root: their steps."""
+        return self._generated(op, "step")[0]
 
-    def _loaded(self, op: str) -> Trees:
-        path, code = self._generated(op)
+    def _step_of(self, op: str) -> Step:
+        if op not in self._steps:
+            self._steps[op] = self._loaded(op, "step")
+        return self._steps[op]
+
+    def _loaded(self, op: str, what: str) -> Any:
+        """The function of an op that takes a ``step``, or lists each ``match``."""
+        path, code = self._generated(op, what)
         space: dict[str, Any] = {"__name__": f"_ngraph_rewrite_{path.stem}"}
         exec(code, space)  # noqa: S102
-        return Trees(*space["trees"](lookup, _functions(self.rules), _fill)[op])
+        return space["trees"](lookup, _functions(self.rules), _fill)[op]
 
-    def _generated(self, op: str) -> tuple[Path, CodeType]:
+    def _generated(self, op: str, what: str) -> tuple[Path, CodeType]:
         numbers = self._numbers[op]
-        return generated([self.rules.rules[n] for n in numbers], numbers, self.cache)
+        return generated([self.rules.rules[n] for n in numbers], numbers, self.cache, what)
 
 
 class _Steps(Mapping[OpDef, Step]):
     """The step functions of a matcher by op; each is there as soon as it is asked for."""
 
-    def __init__(self, trees: Callable[[str], Trees | None], roots: Collection[str]) -> None:
-        self._trees, self._roots = trees, roots
+    def __init__(self, load: Callable[[str], Step], roots: Collection[str]) -> None:
+        self._load, self._roots = load, roots
 
     def __getitem__(self, definition: OpDef) -> Step:
-        found = self._trees(definition.name)
-        if found is None:
+        if definition.name not in self._roots:
             raise KeyError(definition)
-        return found.step
+        return self._load(definition.name)
 
     def __contains__(self, definition: object) -> bool:
         return isinstance(definition, OpDef) and definition.name in self._roots
@@ -149,13 +144,14 @@ def _fill(make: Make, number: float, dtype: Any, axes: Any) -> Op:
     return make(lookup("core.constant"), (), (value, axes or Axes()))
 
 
-def generated(rules: Sequence[Rule], numbers: Sequence[int], cache: Cache) -> tuple[Path, CodeType]:
+def generated(rules: Sequence[Rule], numbers: Sequence[int], cache: Cache, what: str) -> tuple[Path, CodeType]:
     """The generated file of rules, and its code: that which was made before, if it is there, whole, and of this file.
 
     Args:
         numbers: What the rules are called by.
+        what: Whether it takes a ``step``, or lists each ``match``.
     """
-    name = _name(rules, numbers)
+    name = _name(rules, numbers, what)
     path = cache.path(name, "py")
     slot = f"{name}-{key(str(path), sys.version, importlib.util.MAGIC_NUMBER)}"
     text = cache.read(name, "py") or b""
@@ -168,7 +164,11 @@ def generated(rules: Sequence[Rule], numbers: Sequence[int], cache: Cache) -> tu
     code = cache.parsed(slot, "code", parse)
     if code is not None:
         return path, code
-    return _written(emit.emit(rules, numbers).encode(), name, slot, cache)
+    return _written(_text(rules, numbers, what).encode(), name, slot, cache)
+
+
+def _text(rules: Sequence[Rule], numbers: Sequence[int], what: str) -> str:
+    return emit.emit(rules, numbers) if what == "step" else emit.emit_matches(rules, numbers)
 
 
 def _written(text: bytes, name: str, slot: str, cache: Cache) -> tuple[Path, CodeType]:
@@ -180,12 +180,13 @@ def _written(text: bytes, name: str, slot: str, cache: Cache) -> tuple[Path, Cod
     return path, made
 
 
-def _name(rules: Sequence[Rule], numbers: Sequence[int]) -> str:
+def _name(rules: Sequence[Rule], numbers: Sequence[int], what: str) -> str:
     """What the file of these rules is called: by what they say, or by its text where that has no place in JSON."""
+    kind = "rules" if what == "step" else "matches"
     try:
-        return "rules_" + set_key(RuleSet(rules), numbers)
+        return f"{kind}_{set_key(RuleSet(rules), numbers)}"
     except Unencodable:
-        return "rules_" + key(emit.emit(rules, numbers))
+        return f"{kind}_{key(_text(rules, numbers, what))}"
 
 
 def _digest(text: bytes) -> bytes:

@@ -148,7 +148,7 @@ def rows(index: int, rule: Rule, guarded: bool = False) -> Iterator[Row]:
 def _conditions(index: int, asked: list[conditions.Part], slots: dict[str, tuple[Slot, ...]]) -> Iterator[Holds]:
     first = {"self": Slot(()), **{name: own[0] for name, own in slots.items()}}
     for part in asked:
-        text, wanted = conditions.without_not(conditions.source(part.expression, first))
+        text, wanted = conditions.asked(part.expression, first)
         yield Holds(text, wanted, tuple(first[n] for n in part.expression.names), part.certain, index)
 
 

@@ -32,20 +32,22 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Switch:
-    """Branch on the op at a place."""
+    """Branch on the op at a place; what follows the branches is tried after any of them."""
 
     place: Place
     branches: tuple[tuple[OpDef, Tree | None], ...]
     otherwise: Tree | None
+    after: Tree | None
 
 
 @dataclass(frozen=True)
 class If:
-    """Branch on one test."""
+    """Branch on one test; what follows is tried after either branch."""
 
     test: Test
     then: Tree | None
     otherwise: Tree | None
+    after: Tree | None
 
 
 Tree = Leaf | Switch | If
@@ -82,11 +84,14 @@ def _grow(pending: list[Row], nodes: Iterator[None], depth: int) -> Tree | None:
     test = _chosen(first, pending)
     if test is None:
         return Leaf(first, _grow(pending[1:], nodes, below))
+    asking = [i for i, row in enumerate(pending) if _asks(row, test) or _contradicts(row, test)]
+    branching, rest = pending[: asking[-1] + 1], pending[asking[-1] + 1 :]
     if isinstance(test, IsOp):
-        return _switch(test.place, pending, nodes, below)
-    then = [passed(row, test) for row in pending if not _contradicts(row, test)]
-    otherwise = [_failed(row, test) for row in pending if test not in row.tests]
-    return If(test, _grow(then, nodes, below), _grow(otherwise, nodes, below))
+        branches, otherwise = _switch(test.place, branching, nodes, below)
+        return Switch(test.place, branches, otherwise, _grow(rest, nodes, below))
+    then = [passed(row, test) for row in branching if not _contradicts(row, test)]
+    failed = [_failed(row, test) for row in branching if test not in row.tests]
+    return If(test, _grow(then, nodes, below), _grow(failed, nodes, below), _grow(rest, nodes, below))
 
 
 def _levels(pending: list[Row]) -> int:
@@ -181,7 +186,10 @@ def _rounded(value: Number) -> frozenset[Number]:
         return frozenset([value, *(float(np.asarray(value).astype(dtype)) for dtype in DTYPES if is_float(dtype))])
 
 
-def _switch(place: Place, pending: list[Row], nodes: Iterator[None], depth: int) -> Tree:
+def _switch(
+    place: Place, pending: list[Row], nodes: Iterator[None], depth: int
+) -> tuple[tuple[tuple[OpDef, Tree | None], ...], Tree | None]:
+    """The branches for the ops that rows ask for at a place, and what is left if it is none of them."""
     asked: dict[OpDef, None] = {}
     for row in pending:
         for test in row.tests:
@@ -196,4 +204,4 @@ def _switch(place: Place, pending: list[Row], nodes: Iterator[None], depth: int)
         test = IsOp(place, definition)
         inside = [passed(r, test) for r in pending if test in r.tests or others(r)]
         branches.append((definition, _grow(inside, nodes, depth)))
-    return Switch(place, tuple(branches), _grow([r for r in pending if others(r)], nodes, depth))
+    return tuple(branches), _grow([r for r in pending if others(r)], nodes, depth)

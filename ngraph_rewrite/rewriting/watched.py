@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ngraph_rewrite.rewriting.matcher import Matcher, Trees
+from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.waivers import covers_name
 
@@ -31,11 +31,13 @@ class Watched(Matcher):
         self.graph_rules = matcher.graph_rules
         self.around: Around = _both(matcher.around, around) if isinstance(matcher, Watched) else around
 
-    def _loaded(self, op: str) -> Trees:
-        found = super()._loaded(op)
-        vars(found.step).pop("collapse", None)  # a short cut that asks no rule's function
+    def _loaded(self, op: str, what: str) -> Any:
+        found = super()._loaded(op, what)
+        if what != "step":
+            return found
+        vars(found).pop("collapse", None)  # a short cut that asks no rule's function
         done: set[int] = set()
-        for name, cell in _cells(found.step):
+        for name, cell in _cells(found):
             if name.startswith("apply_") and id(cell) not in done:
                 done.add(id(cell))
                 rule = self.rules.rules[int(name.removeprefix("apply_"))]

@@ -31,7 +31,7 @@ class _Without(Matcher):
     def __init__(self, whole: Matcher, rule: Rule, cache: Cache) -> None:
         super().__init__(whole.rules, cache)
         self.graph_rules = tuple(r for r in whole.graph_rules if r is not rule)
-        self._trees = {op: trees for op, trees in whole._trees.items() if op != rule.root}
+        self._steps = {op: step for op, step in whole._steps.items() if op != rule.root}
         self._numbers[rule.root].remove(next(n for n, r in enumerate(self.rules) if r is rule))
 
 

@@ -381,8 +381,7 @@ def test_a_test_that_rules_share_is_done_once(folder: Cache) -> None:
         "transpose(exp(x), perm=p) => x", "transpose(log(x), perm=p) => x", "transpose(x, perm=(1, 0)) => x"
     )
     text = Matcher(rules, folder).source("semi.transpose").read_text(encoding="utf-8")
-    step = text[text.index("def step_semi_transpose") : text.index("def match_semi_transpose")]
-    assert step.count("arg_0.definition") == 1
+    assert text.count("arg_0.definition") == 1
 
 
 def test_what_a_rule_makes_twice_is_made_once() -> None:

@@ -23,7 +23,7 @@ from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.rewriting import bounds
 from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.checks import check_rules_static
-from ngraph_rewrite.rewriting.emit import emit
+from ngraph_rewrite.rewriting.emit import emit, emit_matches
 from ngraph_rewrite.rewriting.expression import PROPERTIES, as_source, check_expression
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
@@ -160,11 +160,13 @@ _NODES = (
 
 def assert_harmless(rules: RuleSet) -> None:
     """Demand of generated code that it can call registered functions only, and read properties only."""
+    nodes = list[ast.AST]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
-        tree = ast.parse(emit(rules))
-        compile(tree, "generated", "exec")
-    nodes = list(ast.walk(tree))
+        for text in emit(rules), emit_matches(rules):
+            tree = ast.parse(text)
+            compile(tree, "generated", "exec")
+            nodes += ast.walk(tree)
     known = {f"fn_{name}" for name in (*attribute_functions(), *term_functions())}
     known |= _own(nodes)
     for node in nodes:
