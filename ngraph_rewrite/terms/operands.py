@@ -35,6 +35,8 @@ def combine(short: str, *operands: Any) -> Op:
             together, or an array has no names for named axes.
     """
     terms = [x for x in operands if isinstance(x, Op)]
+    if len(terms) < len(operands) and any(map(_answers, operands)):
+        return NotImplemented  # type: ignore[no-any-return]
     family = family_of(terms)
     if not any(t.rank for t in terms) and (find(f"{family}.{short}") is None or any(map(_has_axes, operands))):
         family = "numpy"  # scalars belong to all families: this one has the op, or takes arrays
@@ -43,6 +45,11 @@ def combine(short: str, *operands: Any) -> Op:
         do = f"`ngraph-rewrite ops --family {family}` lists those that it has"
         raise FamilyError(f"the {family} family has no op {short}", where=user_line(), do=do)
     return build(definition, tuple(as_operands(operands, family, definition.name)))
+
+
+def _answers(operand: Any) -> bool:
+    """Whether it answers operators itself, and says so as NumPy asks for it (NEP 13)."""
+    return getattr(operand, "__array_ufunc__", operand) is None
 
 
 def _has_axes(operand: Any) -> bool:
@@ -61,6 +68,8 @@ def operate(short: str, *operands: Any) -> Op:
     terms = [x for x in operands if isinstance(x, Op)]
     if not (family_of(terms) == "numpy" if any(t.rank for t in terms) else _plain_scalars(terms)):
         return combine(short, *operands)
+    if len(terms) < len(operands) and any(map(_answers, operands)):
+        return NotImplemented  # type: ignore[no-any-return]
     definition = lookup(f"numpy.{_IN_NUMPY[short]}")
     return build(definition, tuple(as_operands(operands, "numpy", definition.name)))
 

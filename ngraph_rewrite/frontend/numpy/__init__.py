@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ngraph_rewrite.frontend.numpy import (
+    fft,
     indexing,  # noqa: F401  (it answers what is asked of terms, as protocols do)
     linalg,
     protocols,
@@ -614,6 +615,7 @@ __all__ = [
     "eye",
     "fabs",
     "fill_diagonal",
+    "fft",
     "finfo",
     "fix",
     "flatnonzero",

@@ -18,7 +18,7 @@ import numpy as np
 from ngraph_rewrite.errors import MissingMethodError
 from ngraph_rewrite.terms.info import user_line
 
-_COMPLEX = "there are no complex numbers: compute it with NumPy, of values"
+_COMPLEX = "no term is complex: ng.numpy.fft.Complex is a pair of them, and NumPy computes the rest, of values"
 _NO_DTYPE = "there is no such dtype: terms are of bools, and of integers and floats of up to 64 bits"
 _SEED = "the seed is that of a transformer: ng.make_transformer(name, seed=...)"
 _DISTANCE = "nothing is counted before values are known: give known places, as x[start:stop]"
@@ -28,7 +28,7 @@ _READ = "read it with NumPy: functions take arrays, and ng.numpy.asarray makes t
 # What to write instead, by the last part of the module's name.
 _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "numpy": {
-        **dict.fromkeys(("fft", "complex64", "complex128", "roots", "sort_complex", "real_if_close"), _COMPLEX),
+        **dict.fromkeys(("complex64", "complex128", "roots", "sort_complex", "real_if_close"), _COMPLEX),
         "trim_zeros": _DISTANCE,
         "copyto": "terms are immutable: ng.numpy.where(mask, values, x), or ng.numpy.at(x)[index].set(values)",
         **dict.fromkeys(("vectorize", "frompyfunc", "nditer", "ndenumerate", "ndindex"),
@@ -52,6 +52,7 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "LinAlgError": "values are not known when a graph is built: what cannot be computed is NaN, no error",
         "matvec": "use ng.numpy.matvec",
     },
+    "fft": {},
     "random": {
         "hypergeometric": "draw them with NumPy, and give them as an argument",
         **dict.fromkeys(("seed", "default_rng", "RandomState", "Generator", "get_state", "PRNGKey"), _SEED),
@@ -71,6 +72,7 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
         "promote_types": "result_type",
     },
     "linalg": {"triangular_solve": "solve_triangular", "lu_solve": "solve"},
+    "fft": {"dft": "fft", "dft2": "fft2", "dftn": "fftn", "idft": "ifft", "rdft": "rfft", "irdft": "irfft"},
     "random": {
         "rand": "random", "random_sample": "random", "ranf": "random", "sample": "random", "randn": "standard_normal",
         "randint": "integers", "random_integers": "integers", "shuffle": "permutation", "permuted": "permutation",

@@ -8,7 +8,7 @@ from typing import Any
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.creation import asarray, full_like
 from ngraph_rewrite.frontend.numpy.manipulation import reshape
-from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term, places
+from ngraph_rewrite.frontend.numpy.operands import Array, Axis, Parts, as_term, places
 from ngraph_rewrite.ops.checks import as_index
 from ngraph_rewrite.ops.stretching import Shape
 from ngraph_rewrite.terms.op import Op
@@ -122,21 +122,21 @@ def iscomplex(x: Array, /) -> Op:
     return full_like(x, False, dtype="bool")
 
 
-def isrealobj(x: Array, /) -> bool:
-    """True: no array has complex numbers.
+def isrealobj(x: Array | Parts, /) -> bool:
+    """Whether an array is none of complex numbers.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.isrealobj(ng.placeholder((3,)))
     True
     """
-    return as_term(x).dtype.kind != "c"
+    return not isinstance(x, Parts) and as_term(x).dtype.kind != "c"
 
 
-def iscomplexobj(x: Array, /) -> bool:
-    """False: no array has complex numbers.
+def iscomplexobj(x: Array | Parts, /) -> bool:
+    """Whether an array is one of complex numbers.
 
     >>> import ngraph_rewrite as ng
-    >>> ng.numpy.iscomplexobj(ng.placeholder((3,)))
-    False
+    >>> ng.numpy.iscomplexobj(ng.numpy.fft.fft(ng.placeholder((3,))))
+    True
     """
     return not isrealobj(x)

@@ -13,7 +13,7 @@ import numpy as np
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked, condition_of
 from ngraph_rewrite.frontend.numpy.creation import zeros_like
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term, no_truth
+from ngraph_rewrite.frontend.numpy.operands import Array, Parts, apply, as_number, as_term, no_truth
 from ngraph_rewrite.ops.checks import as_index, numeric
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
@@ -48,7 +48,7 @@ def _binary(name: str, short: str | None = None, dtype: str = "float32") -> Call
 
 # -- one argument -------------------------------------------------------------------------------------
 
-abs = _unary("abs", "absolute")
+_absolute = _unary("abs", "absolute")
 acos = _unary("acos")
 acosh = _unary("acosh")
 asin = _unary("asin")
@@ -131,22 +131,32 @@ def positive(x: Array, /) -> Op:
     return as_term(x)
 
 
-def conj(x: Array, /) -> Op:
-    """`x` itself: no number is complex.
+def abs(x: Array | Parts, /) -> Op:
+    """The absolute value, which of a complex number is its distance from 0.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.abs(ng.placeholder((3,), name="x")), ng.numpy.abs(ng.numpy.fft.fft(ng.placeholder((3,)))).type
+    (numpy.absolute(x), float32[3])
+    """
+    return hypot(x.real, x.imag) if isinstance(x, Parts) else _absolute(x)
+
+
+def conj(x: Array | Parts, /) -> Any:
+    """A complex array with the other sign of its imaginary part; `x` itself, if it is real.
 
     Raises:
         DTypeError: for bool, which is no number.
 
     >>> import ngraph_rewrite as ng
     >>> x = ng.placeholder((3,), name="x")
-    >>> ng.numpy.conj(x) is x
-    True
+    >>> ng.numpy.conj(x) is x, ng.numpy.conj(ng.numpy.fft.Complex(x, x)).imag
+    (True, numpy.negative(x))
     """
-    return _number("conj", x)
+    return x._replace(imag=negative(x.imag)) if isinstance(x, Parts) else _number("conj", x)
 
 
-def real(x: Array, /) -> Op:
-    """`x` itself: no number is complex.
+def real(x: Array | Parts, /) -> Op:
+    """The real part of a complex array; `x` itself, if it is real.
 
     Raises:
         DTypeError: for bool, which is no number.
@@ -156,11 +166,11 @@ def real(x: Array, /) -> Op:
     >>> ng.numpy.real(x) is x
     True
     """
-    return _number("real", x)
+    return as_term(x.real) if isinstance(x, Parts) else _number("real", x)
 
 
-def imag(x: Array, /) -> Op:
-    """Zeros of the shape and dtype of `x`: no number is complex.
+def imag(x: Array | Parts, /) -> Op:
+    """The imaginary part of a complex array; zeros of the shape and dtype of `x`, if it is real.
 
     Raises:
         DTypeError: for bool, which is no number.
@@ -169,7 +179,7 @@ def imag(x: Array, /) -> Op:
     >>> ng.numpy.imag(ng.placeholder((3,))).type
     float32[3]
     """
-    return zeros_like(_number("imag", x))
+    return as_term(x.imag) if isinstance(x, Parts) else zeros_like(_number("imag", x))
 
 
 def _number(call: str, x: Array) -> Op:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.numpy.elementwise import floor_divide, remainder, where
+from ngraph_rewrite.frontend.numpy.elementwise import atan2, floor_divide, remainder, where
 from ngraph_rewrite.frontend.numpy.formulas import without_names
-from ngraph_rewrite.frontend.numpy.operands import Array, as_terms
+from ngraph_rewrite.frontend.numpy.operands import Array, Parts, as_terms
 from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -242,8 +242,10 @@ def bitwise_count(x: Array, /) -> Op:
     return _one("bitwise_count", x)
 
 
-def angle(z: Array, /, deg: bool = False) -> Op:
-    """The angle of a number as a complex one: 0, or pi where it has a negative sign; NaN stays NaN.
+def angle(z: Array | Parts, /, deg: bool = False) -> Op:
+    """The angle of a complex number, from -pi to pi; of a real one 0, or pi where it has a negative sign.
+
+    NaN stays NaN.
 
     Args:
         deg: Whether it is given in degrees.
@@ -255,7 +257,7 @@ def angle(z: Array, /, deg: bool = False) -> Op:
     >>> ng.numpy.angle(ng.placeholder((3,))).type
     float32[3]
     """
-    found = _one("angle", z)
+    found = atan2(z.imag, z.real) if isinstance(z, Parts) else _one("angle", z)
     return _one("degrees", found) if checked("angle", flag, deg, "deg") else found
 
 

@@ -13,6 +13,7 @@ from ngraph_rewrite.frontend.numpy import (
     creation,
     data_types,
     elementwise,
+    fft,
     joining,
     linalg,
     manipulation,
@@ -122,6 +123,7 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.empty_like: _filled_like(0),
     np.meshgrid: creation.meshgrid,
     **{getattr(np.linalg, name): getattr(linalg, name) for name in linalg.__all__ if hasattr(np.linalg, name)},
+    **{getattr(np.fft, name): getattr(fft, name) for name in fft.__all__ if hasattr(np.fft, name)},
     **products_and_orders.FUNCTIONS,
     **beyond_standard.FUNCTIONS,
 }

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,14 @@ from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import INT64
 from ngraph_rewrite.types.lengths import Length
 
+
+class Parts(NamedTuple):
+    """The real and the imaginary part of a complex array, which is no operand by itself."""
+
+    real: Any
+    imag: Any
+
+
 # A term, a number, a length, an array, or nested lists of numbers.
 Array = Op | ArrayLike | Length
 Axis = int | Iterable[int] | None
@@ -32,8 +40,9 @@ def as_term(x: Array, beside: Iterable[Any] = ()) -> Op:
     """`x` if it is a term, else a constant of it without names, as `as_op` makes it.
 
     Raises:
-        DTypeError: for True or False of Python, if there is nothing beside it.
+        DTypeError: for True or False of Python, if there is nothing beside it, and for a complex array.
     """
+    _refuse_parts("constant", x)
     return as_op(x if beside else no_truth(x), beside)
 
 
@@ -57,9 +66,16 @@ def apply(short: str, *operands: Array, **attributes: Any) -> Op:
 
 def as_terms(call: str, *operands: Array) -> list[Op]:
     """The operands of one call, as terms."""
+    _refuse_parts(call, *operands)
     known = (Op, bool, int, float, np.generic, list, tuple, Length)
     arrays = [x if isinstance(x, known) else checked(call, as_op, x) for x in operands]
     return as_operands(arrays, "numpy", call)
+
+
+def _refuse_parts(call: str, *operands: Array) -> None:
+    if any(isinstance(x, Parts) for x in operands):
+        do = "take z.real and z.imag, or z.apply(function) for what treats both alike"
+        raise DTypeError(f"{call}: a complex array is two terms, and no operand", where=user_line(), do=do)
 
 
 def as_number(x: bool | int | float | Length, dtype: Any = None) -> Op:

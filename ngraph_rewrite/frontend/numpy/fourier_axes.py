@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a call of a Fourier transform takes: which axes, how many elements of each, and what sums are multiplied by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ngraph_rewrite.errors import AttributeValueError, LengthError
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.choice import cast
+from ngraph_rewrite.frontend.numpy.complex_pairs import Complex, parts_of
+from ngraph_rewrite.frontend.numpy.fourier import part_of
+from ngraph_rewrite.frontend.numpy.manipulation import moveaxis
+from ngraph_rewrite.frontend.numpy.operands import Array, Axis, each, positional
+from ngraph_rewrite.ops.checks import as_index, one_of, position
+from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.op import Op
+
+# What is divided by the number of elements, and what the inverse divides.
+NORMS = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def lines_of(
+    call: str, a: Array | Complex, n: int | None, axis: int, halves: bool = False
+) -> tuple[tuple[Op, Op | None], int, int]:
+    """The parts with an axis as the last one, as many elements of it as count, how many are summed, and the axis.
+
+    Args:
+        halves: Whether the axis has those on one side of the spectrum only.
+    """
+    x, y = (None if z is None else _floats(positional(call, z)) for z in parts_of(a))
+    assert x is not None
+    at = checked(call, position, axis, x.rank)
+    own = known_length(call, x, at)
+    size = positive_count(call, n if n is not None else 2 * (own - 1) if halves else own)
+    kept = min(own, size // 2 + 1 if halves else size)
+    x, y = (None if z is None else part_of(with_axis(z, at, -1), -1, 0, kept) for z in (x, y))
+    assert x is not None
+    return (x, y), size, at
+
+
+def with_axis(x: Op, source: int, destination: int) -> Op:
+    """`x` with an axis at another place."""
+    return x if source % x.rank == destination % x.rank else moveaxis(x, source, destination)
+
+
+def chosen_axes(call: str, a: Array | Complex, s: Sequence[int] | None, axes: Axis) -> list[tuple[int, int | None]]:
+    """Each axis, with how many elements of it are summed; None for all of them."""
+    rank = parts_of(a)[0].rank
+    lengths = None if s is None else [None if length == -1 else positive_count(call, length) for length in s]
+    if axes is None:
+        chosen = list(range(0 if lengths is None else rank - len(lengths), rank))
+    else:
+        chosen = [checked(call, position, axis, rank) for axis in each(axes)]
+    if not chosen or min(chosen) < 0 or (lengths is not None and len(lengths) != len(chosen)):
+        what = f"{call}: {s} are not the lengths of the axes {axes}, of {rank}"
+        raise AttributeValueError(what, where=user_line(), do="give a length for each axis, and one axis at least")
+    return list(zip(chosen, [None] * len(chosen) if lengths is None else lengths, strict=True))
+
+
+def known_length(call: str, x: Op, axis: int) -> int:
+    """The length of an axis.
+
+    Raises:
+        LengthError: if it is unknown.
+    """
+    length = x.shape[axis]
+    if not isinstance(length, int):
+        what = f"{call}: the axis {axis} of {x.type!r} has an unknown length"
+        raise LengthError(what, where=user_line(), do="transform an axis whose length is known")
+    return length
+
+
+def positive_count(call: str, n: Any) -> int:
+    """How many elements are transformed, checked.
+
+    Raises:
+        AttributeValueError: for less than one.
+    """
+    count = checked(call, as_index, n, "n")
+    if count < 1:
+        what = f"{call}: {count} elements cannot be transformed"
+        raise AttributeValueError(what, where=user_line(), do="give one or more")
+    return count
+
+
+def scale_of(call: str, norm: str | None, n: int, sign: int) -> float:
+    """What sums are multiplied by."""
+    name = "backward" if norm is None else checked(call, one_of, norm, NORMS, "norm")
+    if name == "ortho":
+        return float(n**-0.5)
+    return 1 / n if (name == "forward") == (sign < 0) else 1.0
+
+
+def _floats(x: Op) -> Op:
+    if x.dtype in ("float32", "float64"):
+        return x
+    return cast(x, "float32" if x.dtype in ("float16", "bfloat16") else "float64")
