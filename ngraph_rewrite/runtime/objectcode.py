@@ -35,6 +35,7 @@ from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
 from ngraph_rewrite.runtime.first_passes import rewriting, translating
 from ngraph_rewrite.runtime.lanes import expanded
+from ngraph_rewrite.runtime.registries import read_registries
 from ngraph_rewrite.runtime.resolved import Resolved, resolving
 from ngraph_rewrite.runtime.single_assignment import assigning_once, handing_on
 
@@ -184,6 +185,7 @@ def _typing() -> Any:
 
 @cache
 def _target() -> Any:
+    read_registries()
     return resolving(cpu_target.target_context, _typing())
 
 

@@ -267,6 +267,21 @@ print(compile_kernel(source, "nothing", Cache(sys.argv[1])).name)
 """
 
 
+def test_the_first_kernel_does_not_wait_for_scipy_and_who_needs_it_has_it() -> None:
+    """Numba asks for SciPy as it reads what it knows of arrays, and again where matrices are multiplied."""
+    program = (
+        "import sys\n"
+        "from ngraph_rewrite.runtime import objectcode\n"
+        "objectcode.warm()\n"
+        "assert 'scipy.linalg' not in sys.modules\n"
+        "from numba.np import arraymath, linalg\n"
+        "assert arraymath._HAVE_BLAS and arraymath.ensure_blas is linalg.ensure_blas\n"
+        "linalg.ensure_blas()\n"
+        "assert 'scipy.linalg.cython_blas' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_an_interrupt_while_numba_is_imported_leaves_it_whole(tmp_path: Path) -> None:
     """Half of it would stay imported, and no kernel could be compiled from then on."""
     command = [sys.executable, "-c", INTERRUPTED, str(tmp_path)]
