@@ -152,11 +152,18 @@ def test_frequencies_and_the_middle_are_those_of_numpy() -> None:
         lambda z, w, x: abs(z) * z.conj(),
         lambda z, w, x: np.array([[1j], [2.0]]) * z,
         lambda z, w, x: np.float32(2) - z + np.ones(2) * w,
+        lambda z, w, x: z[0] - z[:, 1] * w[..., ::-1][-1],
     ],
 )
 def test_complex_arrays_compute_as_those_of_numpy(formula: Callable[..., Any]) -> None:
     z, w, x = drawn((2, 2)), drawn((2, 2), seed=1), drawn((2, 2), is_complex=False, seed=2)
     assert_close(run(formula, z, w, x), formula(z, w, x))
+
+
+def test_numbers_of_numpy_have_a_dtype_and_those_of_python_none() -> None:
+    z = Complex(X, X)
+    assert [(n * z).dtype for n in (2, 2.0, 2j)] == ["complex64"] * 3
+    assert [(n * z).dtype for n in (np.float64(2), np.complex128(2j))] == ["complex128"] * 2
 
 
 def test_quotients_are_neither_infinite_nor_zero_too_soon() -> None:
