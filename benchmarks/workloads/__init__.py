@@ -21,11 +21,12 @@ from benchmarks.workloads import (
     reductions,
     rows,
     sorting,
+    spectra,
 )
 
 FAMILIES = (
     elementwise, layouts, rows, reductions, sorting, counts, lookups, products, convolutions, pooling, networks,
-    recurrent, mapped, attention, factors,
+    recurrent, mapped, attention, factors, spectra,
 )  # fmt: skip
 
 
