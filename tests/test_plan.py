@@ -417,3 +417,16 @@ def test_convolutions_of_one_form_have_operands_and_workspace_of_their_own() -> 
             for i, one in enumerate(found):
                 alone = transformer.computation(one, x[i], w[i])(values[i], values[3 + i])
                 np.testing.assert_array_equal(together[i], alone)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "written"), [("uint8", 8, True), ("float32", 8, False), ("float32", 7, True)]
+)
+def test_a_last_loop_too_short_for_vectors_is_written_out(dtype: str, length: int, written: bool) -> None:
+    """So that they are made of the loop before it: eight bytes are no vector, eight floats are one."""
+    x, y = ng.placeholder((100, 1), dtype), ng.placeholder((length,), dtype)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(x + y, x, y)
+        one, other = np.arange(100).astype(dtype)[:, None], np.arange(length).astype(dtype)
+        np.testing.assert_array_equal(computation(one, other), one + other)
+        assert (f"range({length})" in computation.source()) == written

@@ -28,8 +28,9 @@ from ngraph_rewrite.plan.views import Layout
 
 # Bytes of a result that goes past the caches, at least; and of all operands, which caches do not hold then.
 _STREAMED, _UNHELD = 1 << 24, 5 << 23
-# Indices of a last loop that is written out, at most, and of the loop before it, at least: a vector.
-_FEW, _MANY = 7, 8
+# Indices of a last loop that is written out, at most, and of the loop before it, at least: a vector. Eight numbers make
+# a vector by themselves, unless they are bytes.
+_FEW, _FEW_BYTES, _MANY = 7, 8, 8
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
 
@@ -241,7 +242,9 @@ class _Space:
     def few(self) -> int:
         """The length of the last loop, if it is short and neighbours along a long one before it lie side by side."""
         few = self.sizes[-1] if len(self.sizes) > 1 else 0
-        if not 1 < few <= _FEW or self.sizes[-2] < _MANY:
+        dtypes = [dtype for dtype, _ in self.program.loads] + [dtype for _, dtype, _, _ in self.program.steps]
+        most = _FEW_BYTES if all(DTYPE_SIZES[dtype] == 1 for dtype in dtypes) else _FEW
+        if not 1 < few <= most or self.sizes[-2] < _MANY:
             return 0
         return few if all(self.strides(x)[-2] in (0, 1, few) for x in self.operand_layouts) else 0
 
