@@ -430,3 +430,25 @@ def test_a_last_loop_too_short_for_vectors_is_written_out(dtype: str, length: in
         one, other = np.arange(100).astype(dtype)[:, None], np.arange(length).astype(dtype)
         np.testing.assert_array_equal(computation(one, other), one + other)
         assert (f"range({length})" in computation.source()) == written
+
+
+@pytest.mark.parametrize("length", [2, 8, 12])
+def test_rows_of_few_elements_are_written_out_and_mean_what_they_mean(length: int) -> None:
+    """There are NaN, infinities, zeros of both signs, and elements that are equal."""
+    nx, dtype = ng.numpy, "float64" if length == 2 else "float32"
+    rng = np.random.default_rng(length)
+    array = rng.integers(-2, 3, (20, 15, length)).astype(dtype)
+    array[0, ::2, 0], array[1, :, -1], array[2, ::3, 0], array[3] = np.nan, np.inf, -np.inf, -0.0
+    x = ng.placeholder(array.shape, dtype)
+    once = [f(x, axis=-1) for f in (nx.sum, nx.max, nx.min, nx.prod, nx.argmax, nx.argmin)]
+    once += [nx.any(x > 1, axis=-1), nx.all(x > -2, axis=-1), nx.sqrt(nx.sum(nx.square(x - x[:1, :1]), axis=-1))]
+    again = [nx.softmax(x, axis=-1), (x - nx.mean(x, axis=-1, keepdims=True)) / nx.max(x, axis=-1, keepdims=True)]
+    for wanted in once, again:
+        found, expected = list[np.ndarray](), list[np.ndarray]()
+        for target, values in ("cpu", found), ("reference", expected):
+            with ng.make_transformer(target) as transformer:
+                computation = transformer.computation(wanted, x)
+                values += computation(array)
+                assert target != "cpu" or f"range({length})" in computation.source()
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-6 if dtype == "float32" else 1e-15)

@@ -76,7 +76,7 @@ class Form:
             step = self.nest.steps[value - first]
             dtype = self.nest.dtypes[step.operands[0]]
             # by columns, plain addition is as accurate as NumPy's sum over an outer axis
-            in_blocks = bool(self.reduced) and not self.by_columns
+            in_blocks = bool(self.reduced) and not self.by_columns and not self.nest.few
             functions = in_blocks and self.stages.has_functions(self.nest.stages[value] - 1)
             found[value] = accumulator(step.op, dtype, number, in_blocks=in_blocks, functions=functions)
         return found

@@ -141,10 +141,13 @@ class RowNest(_Nest):
         streamed: Whether results go past the caches, where they lie side by side.
         totals: Values that are summed over all rows, where rows lie along memory: each chunk adds to a row of its own,
             in float64.
+        few: The length of rows if they are written out: they lie along the last loop, which is short, and every stride
+            given at run time along the loop before it is as long; else 0.
     """
 
     reduced: tuple[bool, ...] = ()
     totals: tuple[int, ...] = ()
+    few: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
         self._check()

@@ -39,7 +39,7 @@ def render_rows(nest: RowNest, ahead: int = 0) -> Source:
     ('n0', 'n1', 'x0', 'x0_s0', 'y0')
     """
     form = Form(nest)
-    form = Form(nest, ahead) if form.stages.passes == 1 else form
+    form = Form(nest, ahead) if form.stages.passes == 1 and not nest.few else form
     stem = "rows" if form.stages.passes > 1 else "reduce"
     spare = [name for space in form.spare for name in (space, f"{space}_bytes")]
     names = (*signature(nest), *spare)

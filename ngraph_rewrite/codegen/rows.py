@@ -4,8 +4,11 @@
 Each pass is a loop nest over the row, which stays in cache from one pass to the next. An argmax finds the extremum
 first, then its place: both loops vectorise, which one would not. Where a pass reads float32 and nothing else, functions
 in explicit vectors take its two innermost loops; for a place, of all but floats of 16 bits, if there are no others.
+
+Rows of few elements are written out, and vectors are made of rows that lie side by side.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from ngraph_rewrite.codegen.accumulate import NOWHERE, Accumulator, beginning, combined, ending, located
@@ -36,8 +39,17 @@ def rows(form: Form) -> list[str]:
             lines += _pass(form, number)
     for level in range(kept - 1, -1, -1):
         lines = form.at_once(level, level) + form.loop(form.order[level], lines)
+    if form.nest.few:
+        return _written_out(form, lines)
     arrays = [line for number in range(form.stages.passes) for line in _streams(form, number).arrays()]
     return form.zeros() + arrays + lines + (["stream_end()"] if arrays else [])
+
+
+def _written_out(form: Form, lines: list[str]) -> list[str]:
+    """The loops, told how long rows are, and that neighbours lie as far from each other."""
+    last = form.nest.rank - 1
+    told = rf"\b(n{last}|[xy]\d+_s{last - 1})\b"
+    return [re.sub(told, str(form.nest.few), line) for line in lines]
 
 
 def _streams(form: Form, number: int) -> Streams:
@@ -96,6 +108,7 @@ def _reads_alone(form: Form, number: int) -> bool:
     dtypes = _PLACED if places else ("float32",)
     return (
         bool(reductions)
+        and not nest.few
         and len(form.kept) < nest.rank
         and not (stages.stores(number) or stages.totals(number) or form.keep(number))
         and all(v < len(nest.loads) and nest.loads[v].dtype in dtypes for v in loads)

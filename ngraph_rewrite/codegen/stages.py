@@ -3,7 +3,7 @@
 
 A pass computes what its reductions and its stores need, from loads if need be: arithmetic is cheaper done twice than
 kept. Functions are kept: in the place where they are stored anyway, else where a later pass stores a number of the same
-dtype, else in a workspace as long as a row.
+dtype, else in a workspace as long as a row. Of a row that is written out, LLVM sees what is computed twice.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ class Stages:
     def kept(self) -> dict[int, Kept]:
         """The values that are kept from the pass that computes them first, and where."""
         found: dict[int, Kept] = {}
+        if self.nest.few:
+            return found
         taken: set[int] = set()
         workspaces = 0
         for value in range(len(self.nest.dtypes) - 1, len(self.nest.loads) - 1, -1):

@@ -8,6 +8,7 @@ elementwise group over contiguous operands is one loop whatever its rank, a redu
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -31,6 +32,8 @@ _STREAMED, _UNHELD = 1 << 24, 5 << 23
 # Indices of a last loop that is written out, at most, and of the loop before it, at least: a vector. Eight numbers make
 # a vector by themselves, unless they are bytes.
 _FEW, _FEW_BYTES, _MANY = 7, 8, 8
+# Elements of a row that is written out, at most, if it is read once, and if it is read again; and rows, at least.
+_READ_ONCE, _READ_AGAIN, _ROWS = 15, 12, 256
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
 
@@ -144,7 +147,7 @@ def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     number, done = _numbered(program, space)
     store = space.operand(program.dtype, program.store)
     streamed = not any(program.in_place) and bool(steps) and is_streamed(space.sizes, loads, [store])
-    stores, few = ((number(program.value), store),), 0 if streamed else space.few()
+    stores, few = ((number(program.value), store),), 0 if streamed else space.few(space.most())
     nest = MapNest(len(space.sizes), loads, done, stores, buffers, streamed=streamed, few=few)
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     share = space.share(nest, renderer)
@@ -160,7 +163,7 @@ def collapsed_joint(program: JointProgram, renderer: Renderer) -> CollapsedJoint
     space = _Space(program, layouts, [False] * len(program.shape))
     number, done = _numbered(program, space)
     stores = tuple((number(value), space.operand(dtype, layout)) for value, dtype, layout in program.stores)
-    nest = MapNest(len(space.sizes), space.operands(), done, stores, program.buffers, few=space.few())
+    nest = MapNest(len(space.sizes), space.operands(), done, stores, program.buffers, few=space.few(space.most()))
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     told, share = tuple(map(space.told, layouts)), space.share(nest, renderer)
     return CollapsedJoint(source, space.sizes, space.loads(), told, share, numbers)
@@ -180,7 +183,7 @@ def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...], renderer: R
 def collapsed_rows(program: RowProgram, renderer: Renderer) -> CollapsedRows:
     """The kernel of a program over rows."""
     steps, numbers, literals = constants(program.steps)
-    space, nest = _row_nest(program._replace(steps=steps))
+    space, nest = _row_nest(program._replace(steps=steps), renderer)
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     stores = tuple([space.told(layout) for _, _, layout in program.stores])
     spare = tuple(renderer.workspaces(nest, space.sizes))
@@ -190,11 +193,11 @@ def collapsed_rows(program: RowProgram, renderer: Renderer) -> CollapsedRows:
 @lru_cache(maxsize=_PROGRAMS)
 def row_share(program: RowProgram, renderer: Renderer) -> Share | Grid:
     """How a program over rows is shared out."""
-    space, nest = _row_nest(program)
+    space, nest = _row_nest(program, renderer)
     return space.share(nest, renderer)
 
 
-def _row_nest(program: RowProgram) -> tuple[_Space, RowNest]:
+def _row_nest(program: RowProgram, renderer: Renderer) -> tuple[_Space, RowNest]:
     reduced = [k in program.axes for k in range(len(program.shape))]
     space = _Space(program, [layout for _, _, layout in program.stores], reduced)
     loads = space.operands()
@@ -204,7 +207,11 @@ def _row_nest(program: RowProgram) -> tuple[_Space, RowNest]:
     totals, rows = tuple(map(number, program.totals)), tuple(space.reduced)
     results = [at for _, at in stores]
     streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, loads, results, scattered=sum(rows) > 1)
-    return space, RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
+    nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
+    if streamed or totals or not renderer.written_out or sum(rows) != 1 or prod(space.sizes[:-1]) < _ROWS:
+        return space, nest
+    again = max(nest.stages, default=0) > 1 or any(at.dims & nest.within for at in results)
+    return space, replace(nest, few=space.few(_READ_AGAIN if again else _READ_ONCE) if rows[-1] else 0)
 
 
 def is_streamed(
@@ -239,11 +246,14 @@ class _Space:
         """The strides of a layout for the collapsed loops: those of the last dimension of each stretch."""
         return tuple(layout.strides[g[-1]] for g in self.groups)
 
-    def few(self) -> int:
+    def most(self) -> int:
+        """How long a last loop of a map may be that is written out."""
+        dtypes = [dtype for dtype, _ in self.program.loads] + [dtype for _, dtype, _, _ in self.program.steps]
+        return _FEW_BYTES if all(DTYPE_SIZES[dtype] == 1 for dtype in dtypes) else _FEW
+
+    def few(self, most: int) -> int:
         """The length of the last loop, if it is short and neighbours along a long one before it lie side by side."""
         few = self.sizes[-1] if len(self.sizes) > 1 else 0
-        dtypes = [dtype for dtype, _ in self.program.loads] + [dtype for _, dtype, _, _ in self.program.steps]
-        most = _FEW_BYTES if all(DTYPE_SIZES[dtype] == 1 for dtype in dtypes) else _FEW
         if not 1 < few <= most or self.sizes[-2] < _MANY:
             return 0
         return few if all(self.strides(x)[-2] in (0, 1, few) for x in self.operand_layouts) else 0

@@ -178,4 +178,5 @@ CPU = Renderer(
     bands=True,
     strips=sizes_for_caches,
     outermost=True,
+    written_out=True,
 )

@@ -81,6 +81,7 @@ class Renderer:
         bands: Whether samples go through a loop in bands, each of which is one thread's.
         strips: Of what sizes products are computed a strip at a time; None if they are not.
         outermost: Whether threads share out the outermost loop alone.
+        written_out: Whether rows of few elements are written out, so that vectors are made of several rows.
         concurrent: Whether launches may run at once: a plan says then what memory each of them touches.
         speed: That of the machine, which decides what is computed again rather than kept in memory.
     """
@@ -103,5 +104,6 @@ class Renderer:
     bands: bool = False
     strips: Callable[[], Sizes] | None = None
     outermost: bool = False
+    written_out: bool = False
     concurrent: bool = False
     speed: Speed = CORE
