@@ -2,7 +2,7 @@
 """Composite scalar operations of kernels, as NumPy defines them: division, modulo, sign, integer power.
 
 Integer division and modulo by zero give 0, and the one quotient that overflows wraps; floats follow NumPy's ``divmod``,
-signed zeros and infinities included. All are free of branches but `integer_power`.
+signed zeros and infinities included (`remainders`). Those of integers are free of branches but `integer_power`.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,9 @@ from numba.core import types
 from numba.core.typing import signature
 from numba.extending import register_jitable
 
-from ngraph_rewrite.runtime.scalar_functions import c_function, llvm_function, named
+from ngraph_rewrite.runtime.reals import Real
+from ngraph_rewrite.runtime.remainders import real_floor_divide, real_modulo
+from ngraph_rewrite.runtime.scalar_functions import llvm_function, named
 
 
 def _same_type(name: str, arity: int, body: Callable[..., Any]) -> Any:
@@ -64,51 +66,18 @@ def _integer_divmod(builder: Any, kind: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return builder.add(quotient, builder.sext(down, x.type)), builder.add(rest, builder.select(down, divisor, zero))
 
 
-# -- floats ------------------------------------------------------------------------------------------------------------
-
-
-def _copysign(builder: Any, value: float, sign: Any) -> Any:
-    return llvm_function(builder, "llvm.copysign", [_constant(sign, value), sign])
-
-
-def _remainder(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """The remainder with the divisor's sign, and whether the quotient must go down by one for it."""
-    rest = c_function(builder, "fmod", [x, y])
-    zero = _constant(x, 0.0)
-    negative = [builder.fcmp_ordered("<", value, zero) for value in (y, rest)]
-    down = builder.and_(builder.xor(*negative), builder.fcmp_unordered("!=", rest, zero))
-    moved = builder.select(down, builder.fadd(rest, y), rest)
-    exact = builder.fcmp_ordered("==", rest, zero)
-    moved = builder.select(exact, _copysign(builder, 0.0, y), moved)
-    return builder.select(builder.fcmp_ordered("==", y, zero), rest, moved), down
-
-
-def _floored(builder: Any, x: Any, y: Any) -> Any:
-    rest = c_function(builder, "fmod", [x, y])
-    _, down = _remainder(builder, x, y)
-    one, zero = _constant(x, 1.0), _constant(x, 0.0)
-    ratio = builder.fdiv(x, y)
-    quotient = builder.fdiv(builder.fsub(x, rest), y)
-    quotient = builder.select(down, builder.fsub(quotient, one), quotient)
-    whole = llvm_function(builder, "llvm.floor", [quotient])
-    late = builder.fcmp_ordered(">", builder.fsub(quotient, whole), _constant(x, 0.5))
-    whole = builder.select(late, builder.fadd(whole, one), whole)
-    whole = builder.select(builder.fcmp_ordered("==", quotient, zero), _copysign(builder, 0.0, ratio), whole)
-    return builder.select(builder.fcmp_ordered("==", y, zero), ratio, whole)
-
-
 # -- the operations ----------------------------------------------------------------------------------------------------
 
 
 def _floor_divide(builder: Any, kind: Any, x: Any, y: Any) -> Any:
     if isinstance(kind, types.Float):
-        return _floored(builder, x, y)
+        return real_floor_divide(Real(builder, x), Real(builder, y)).value
     return builder.select(_is(builder, "==", y, 0), _constant(x, 0), _integer_divmod(builder, kind, x, y)[0])
 
 
 def _modulo(builder: Any, kind: Any, x: Any, y: Any) -> Any:
     if isinstance(kind, types.Float):
-        return _remainder(builder, x, y)[0]
+        return real_modulo(Real(builder, x), Real(builder, y)).value
     return builder.select(_is(builder, "==", y, 0), _constant(x, 0), _integer_divmod(builder, kind, x, y)[1])
 
 
@@ -117,7 +86,8 @@ def _sign(builder: Any, kind: Any, x: Any) -> Any:
     if not isinstance(kind, types.Float):
         nonzero = builder.select(_is(builder, "!=", x, 0), one, zero)
         return builder.select(_is(builder, "<", x, 0), _constant(x, -1), nonzero) if kind.signed else nonzero
-    nonzero = builder.select(builder.fcmp_ordered("==", x, zero), zero, _copysign(builder, 1.0, x))
+    one_signed = llvm_function(builder, "llvm.copysign", [one, x])
+    nonzero = builder.select(builder.fcmp_ordered("==", x, zero), zero, one_signed)
     return builder.select(builder.fcmp_unordered("uno", x, x), x, nonzero)
 
 

@@ -34,10 +34,10 @@ from numba.core.untyped_passes import (
 from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
 from ngraph_rewrite.runtime.first_passes import rewriting, translating
-from ngraph_rewrite.runtime.lanes import expanded
 from ngraph_rewrite.runtime.registries import read_registries
 from ngraph_rewrite.runtime.resolved import Resolved, resolving
 from ngraph_rewrite.runtime.single_assignment import assigning_once, handing_on
+from ngraph_rewrite.runtime.variants import expanded
 
 _IDLE = (NopythonRewrites, InlineClosureLikes, InlineInlinables, InlineOverloads, IRProcessing, WithLifting)
 # Numba's own passes, and what does the same in less time.

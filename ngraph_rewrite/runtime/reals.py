@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A formula over floats and their bits, written with Python's operators, becomes the LLVM instructions of one lane.
+"""A formula over floats and their bits, written with Python's operators, becomes LLVM instructions of one lane or more.
 
 The formulas of the modules beside this one are free of branches, tables and calls, so that LLVM's loop vectoriser puts
 each in as many lanes as the processor has. No instruction has a fast-math flag: a sum is rounded as it is written.
@@ -56,6 +56,24 @@ SINGLE, DOUBLE = Format(32, 24, 127), Format(64, 53, 1023)
 _TYPES = {32: ir.FloatType(), 64: ir.DoubleType()}
 
 
+# -- numbers, and vectors of them --------------------------------------------------------------------------------------
+
+
+def element_of(kind: Any) -> Any:
+    """The type of a number of a vector, or of one that stands alone."""
+    return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
+def of_element(kind: Any, element: Any) -> Any:
+    """A type with as many numbers as another one, of some type."""
+    return ir.VectorType(element, kind.count) if isinstance(kind, ir.VectorType) else element
+
+
+def constant(kind: Any, value: float) -> Any:
+    """A number, in all lanes of a vector."""
+    return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
+
+
 class Bits:
     """An integer as wide as a `Real`; operations wrap."""
 
@@ -63,10 +81,10 @@ class Bits:
         self.builder, self.value = builder, value
 
     def _other(self, other: Bits | int) -> Any:
-        return other.value if isinstance(other, Bits) else ir.Constant(self.value.type, other)
+        return other.value if isinstance(other, Bits) else constant(self.value.type, other)
 
     def _new(self, instruction: str, other: Bits | int) -> Bits:
-        return type(self)(self.builder, getattr(self.builder, instruction)(self.value, self._other(other)))
+        return Bits(self.builder, getattr(self.builder, instruction)(self.value, self._other(other)))
 
     def __add__(self, other: Bits | int) -> Bits:
         return self._new("add", other)
@@ -100,22 +118,24 @@ class Bits:
 
     def narrow(self) -> Bits:
         """The lower half."""
-        return Bits(self.builder, self.builder.trunc(self.value, ir.IntType(self.value.type.width // 2)))
+        half = ir.IntType(element_of(self.value.type).width // 2)
+        return Bits(self.builder, self.builder.trunc(self.value, of_element(self.value.type, half)))
 
     def real(self) -> Real:
         """The float that has these bits."""
-        return Real(self.builder, self.builder.bitcast(self.value, _TYPES[self.value.type.width]))
+        kind = _TYPES[element_of(self.value.type).width]
+        return Real(self.builder, self.builder.bitcast(self.value, of_element(self.value.type, kind)))
 
 
 class Real:
-    """A float32 or a float64 of a kernel; numbers beside it are constants of its type."""
+    """A float32 or a float64 of a kernel, or a vector of them; numbers beside it are constants of its type."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
 
     @property
     def format(self) -> Format:
-        return SINGLE if self.value.type == _TYPES[32] else DOUBLE
+        return SINGLE if element_of(self.value.type) == _TYPES[32] else DOUBLE
 
     @property
     def fused(self) -> bool:
@@ -124,17 +144,14 @@ class Real:
 
     def of(self, value: float) -> Real:
         """A constant of the same type."""
-        return Real(self.builder, ir.Constant(self.value.type, value))
+        return Real(self.builder, constant(self.value.type, value))
 
     def _other(self, other: Real | float) -> Any:
         return other.value if isinstance(other, Real) else self.of(other).value
 
     def _new(self, instruction: str, *others: Real | float) -> Real:
         function = getattr(self.builder, instruction)
-        return self._like(function(self.value, *(self._other(other) for other in others)))
-
-    def _like(self, value: Any) -> Real:
-        return type(self)(self.builder, value)
+        return Real(self.builder, function(self.value, *(self._other(other) for other in others)))
 
     def _llvm(self, name: str, *others: Real | float) -> Real:
         args = [self.value, *(self._other(other) for other in others)]
@@ -169,7 +186,7 @@ class Real:
     def __neg__(self) -> Real:
         if for_gpu(self.builder):  # whose compiler knows of no instruction for it
             return self.of(-0.0) - self
-        return self._like(self.builder.fneg(self.value))
+        return Real(self.builder, self.builder.fneg(self.value))
 
     def times_plus(self, factor: Real | float, term: Real | float) -> Real:
         """``self * factor + term``, rounded once if `fused`, else twice."""
@@ -192,6 +209,14 @@ class Real:
         """The square root."""
         return self._llvm("llvm.sqrt")
 
+    def truncated(self) -> Real:
+        """The number without its fraction."""
+        return self._llvm("llvm.trunc")
+
+    def floor(self) -> Real:
+        """The greatest integer that is not greater."""
+        return self._llvm("llvm.floor")
+
     def nearest(self) -> Real:
         """The nearest integer, to even at a tie."""
         return self._llvm("llvm.rint")
@@ -210,7 +235,7 @@ class Real:
 
     def where(self, condition: Any, otherwise: Real | float) -> Real:
         """This where the condition holds, else the other."""
-        return self._like(self.builder.select(condition, self.value, self._other(otherwise)))
+        return Real(self.builder, self.builder.select(condition, self.value, self._other(otherwise)))
 
     def at_most(self, limit: float) -> Real:
         """The smaller of both; NaN stays NaN."""
@@ -222,15 +247,16 @@ class Real:
 
     def bits(self) -> Bits:
         """Its bits, as an integer."""
-        return Bits(self.builder, self.builder.bitcast(self.value, ir.IntType(self.format.bits)))
+        kind = of_element(self.value.type, ir.IntType(self.format.bits))
+        return Bits(self.builder, self.builder.bitcast(self.value, kind))
 
     def double(self) -> Real:
         """The same number as a float64."""
-        return Real(self.builder, self.builder.fpext(self.value, _TYPES[64]))
+        return Real(self.builder, self.builder.fpext(self.value, of_element(self.value.type, _TYPES[64])))
 
     def single(self) -> Real:
         """The number rounded to float32."""
-        return Real(self.builder, self.builder.fptrunc(self.value, _TYPES[32]))
+        return Real(self.builder, self.builder.fptrunc(self.value, of_element(self.value.type, _TYPES[32])))
 
 
 # -- formulas as functions of kernels ----------------------------------------------------------------------------------

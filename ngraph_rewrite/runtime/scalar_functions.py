@@ -48,11 +48,14 @@ def c_function(builder: Any, name: str, args: list[Any]) -> Any:
 
 
 def llvm_function(builder: Any, name: str, args: list[Any]) -> Any:
-    """Call a function that LLVM defines on every float type; a GPU has those of C among them in libdevice."""
+    """Call a function that LLVM defines on every float type, and on vectors; a GPU has those of C in libdevice."""
     if for_gpu(builder) and name in _IN_LIBDEVICE:
         return c_function(builder, name.removeprefix("llvm."), args)
     real = args[0].type
     kind = ir.FunctionType(real, [real] * len(args))
+    if isinstance(real, ir.VectorType):  # llvmlite has no names for these
+        full = f"{name}.v{real.count}{real.element.intrinsic_name}"
+        return builder.call(builder.module.globals.get(full) or ir.Function(builder.module, kind, full), args)
     return builder.call(builder.module.declare_intrinsic(name, [real], kind), args)
 
 

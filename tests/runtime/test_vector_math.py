@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vector math: each function is within its bound, right at special values, and packed.
+"""Vector math: each function is within its bound, right at special values, and packed; remainders are exact.
 
 What is right NumPy says in higher precision: float64 for float32, ``longdouble`` for float64 (mpmath for erf). All is
 done as the processor can, without what only AVX-512 has if it has that, and without the instruction that rounds
@@ -395,6 +395,29 @@ def test_powers_of_two_and_of_ten_are_exact(machine: Machine, dtype: str) -> Non
     assert same_bits(machine("log2", x), n)
     tens = np.arange(0, 11 if dtype == "float32" else 23).astype(dtype)
     assert same_bits(machine("log10", (10.0 ** tens.astype(np.longdouble)).astype(dtype)), tens)
+
+
+def divided(dtype: str) -> tuple[Array, Array]:
+    """Dividends and divisors: special ones, any, moderate ones, and multiples of the divisor and their neighbours."""
+    rng, any_x = np.random.default_rng(4), sample(dtype, 5000)
+    limits = np.finfo(dtype)
+    special = [0.0, limits.smallest_subnormal, limits.tiny, 0.5, 1.0, 3.0, 2 / limits.eps, limits.max, INF, NAN]
+    crossed = np.meshgrid(*[np.array([*special, *np.negative(special)], dtype)] * 2)
+    usual = rng.normal(scale=30, size=(2, 1000)).astype(dtype)
+    with np.errstate(all="ignore"):
+        exact = usual[0] * np.rint(usual[1] * 2.0 ** rng.integers(0, limits.nmant - 5, 1000)).astype(dtype)
+        edges = np.nextafter(exact, rng.choice([0, INF, -INF], 1000).astype(dtype))
+    x = [crossed[0].ravel(), any_x, usual[1], edges]
+    return np.concatenate(x), np.concatenate([crossed[1].ravel(), rng.permutation(any_x), *usual[:1], usual[0]])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_remainders_and_quotients_rounded_down_are_numpys_to_the_bit(machine: Machine, dtype: str) -> None:
+    x, y = divided(dtype)
+    with np.errstate(all="ignore"):
+        rest, quotient = np.remainder(x, y), np.floor_divide(x, y)
+    assert same_bits(machine("mod", x, y), rest)
+    assert same_bits(machine("floordivide", x, y), quotient)
 
 
 # Every function and both dtypes as the processor can; one of four functions, of one dtype, where it does without.
