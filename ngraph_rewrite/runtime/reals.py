@@ -112,10 +112,6 @@ class Bits:
         """A condition: compared as signed integers."""
         return self.builder.icmp_signed(sign, self.value, self._other(other))
 
-    def unless(self, condition: Any, otherwise: int) -> Bits:
-        """This, but the other where the condition holds."""
-        return Bits(self.builder, self.builder.select(condition, self._other(otherwise), self.value))
-
     def narrow(self) -> Bits:
         """The lower half."""
         half = ir.IntType(element_of(self.value.type).width // 2)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sin and cos: quarter turns are taken off, and a polynomial is chosen by their number.
+"""sin, cos and tan: quarter turns are taken off, and a polynomial is chosen by their number.
 
-The argument is multiplied by 2 / pi, of which only some digits count: those before them give whole turns, those after
-them nothing (Payne and Hanek, *Radian reduction for trigonometric functions*, 1983). Which they are is decided by
-choices among constants, so that the largest arguments are reduced as well as the small ones, in the same instructions.
-A float32 is reduced in float64.
+Multiples of pi / 2, in three parts, are subtracted (Cody and Waite, *Software Manual for the Elementary Functions*,
+1980). Large arguments are multiplied by 2 / pi, of which only some digits count: those before them give whole turns,
+those after them nothing (Payne and Hanek, *Radian reduction for trigonometric functions*, 1983). Which they are is
+decided by choices among constants, so that the largest are reduced as well, in the same instructions.
+A float32 is then reduced in float64.
 """
 
 import math
@@ -13,7 +14,14 @@ from typing import Any, NamedTuple
 
 from ngraph_rewrite.runtime.pairs import Pair, exact_product, exact_sum, ordered_sum
 from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Bits, Real, kernel_function
+from ngraph_rewrite.runtime.seldom import Seldom
 
+# pi / 2, and up to where multiples of it are taken off: their number is exact there, and the parts have enough digits
+_IN_PARTS: dict[Any, tuple[float, float, float]] = {
+    SINGLE: (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
+    DOUBLE: (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
+}
+_FAR = {SINGLE: 2.0**18, DOUBLE: 2.0**40}
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
 _TWO_OVER_PI = (0.6366197723675814, -3.935735335036497e-17)
 
@@ -117,8 +125,7 @@ def _in_pieces(x: Real) -> _Reduced:
         low = low + error
     product = exact_product(total, _HALF_PI[0])
     low = total.times_plus(_HALF_PI[1], low.times_plus(_HALF_PI[0], product.low))
-    small = x.size().is_("<", 0.75)
-    return _Reduced(turns.unless(small, 0), x.where(small, product.high), x.of(0.0).where(small, low))
+    return _Reduced(turns, product.high, low)
 
 
 def _turn(x: Real) -> Real:
@@ -145,32 +152,51 @@ def _wave(turns: Bits, rest: Real, low: Real) -> Real:
     return (chosen.bits() ^ ((turns & 2) << (rest.format.bits - 2))).real()
 
 
-def _reduced(x: Real) -> _Reduced:
+def _in_parts(x: Real) -> _Reduced:
+    """The reduction of a number that is not `_is_far`.
+
+    What the first part leaves is exact, as neither number has a bit below the last one of a half; so is its sum with
+    the product of the second part.
+    """
+    first, second, third = _IN_PARTS[x.format]
+    shifted = x.times_plus(_TWO_OVER_PI[0], x.format.whole)
+    turns = shifted - x.format.whole
+    if x.fused:
+        near = turns.times_plus(-first, x)
+    else:
+        product = exact_product(turns, first)
+        near = (x - product.high) - product.low
+    product = exact_product(turns, second)
+    rest = ordered_sum(near, -product.high)
+    return _Reduced(shifted.bits(), rest.high, turns.times_plus(-third, rest.low - product.low))
+
+
+def _is_far(x: Real) -> Any:
+    return x.size().is_(">=", _FAR[x.format])
+
+
+def _any_size(x: Real) -> _Reduced:
     return _windowed(x) if x.format == SINGLE else _in_pieces(x)
 
 
-def _sin(x: Real) -> Real:
-    """The sine, to 1.6 ulp."""
-    return x.where(x.size().is_("<", 2.0**-30), _wave(*_reduced(x)))
+def _sine(reduced: _Reduced) -> Real:
+    return _wave(*reduced)
 
 
-def _cos(x: Real) -> Real:
-    """The cosine, to 1.6 ulp."""
-    turns, rest, low = _reduced(x)
-    return _wave(turns + 1, rest, low)
+def _cosine(reduced: _Reduced) -> Real:
+    return _wave(reduced.turns + 1, reduced.rest, reduced.low)
 
 
-def _tan(x: Real) -> Real:
-    """The tangent, to 1.9 ulp: sine over cosine, or after an odd number of quarter turns less the inverse of that."""
-    turns, rest, low = _reduced(x)
+def _tangent(reduced: _Reduced) -> Real:
+    """Sine over cosine, or after an odd number of quarter turns less the inverse of that."""
+    turns, rest, low = reduced
     sine, cosine = _sine_and_cosine(rest, low)
     even = (turns & 1).is_("==", 0)
     over, under = (
         Pair(a.high.where(even, b.high), a.low.where(even, b.low)) for a, b in ((sine, cosine), (cosine, sine))
     )
     wave = _ratio(ordered_sum(*over), ordered_sum(*under))
-    wave = wave.where(even, -wave)
-    return x.where(x.size().is_("<", 2.0**-30), wave)
+    return wave.where(even, -wave)
 
 
 def _ratio(x: Pair, y: Pair) -> Real:
@@ -179,6 +205,26 @@ def _ratio(x: Pair, y: Pair) -> Real:
     product = exact_product(ratio, y.high)
     error = (x.high - product.high) - product.low + x.low
     return ratio + ratio.times_plus(-y.low, error) / y.high
+
+
+_FAR_SINE = Seldom("sin", _is_far, lambda x: _sine(_any_size(x)))
+_FAR_COSINE = Seldom("cos", _is_far, lambda x: _cosine(_any_size(x)))
+_FAR_TANGENT = Seldom("tan", _is_far, lambda x: _tangent(_any_size(x)))
+
+
+def _sin(x: Real) -> Real:
+    """The sine, to 1.6 ulp."""
+    return x.where(x.size().is_("<", 2.0**-30), _FAR_SINE(_sine(_in_parts(x)), x))
+
+
+def _cos(x: Real) -> Real:
+    """The cosine, to 1.6 ulp."""
+    return _FAR_COSINE(_cosine(_in_parts(x)), x)
+
+
+def _tan(x: Real) -> Real:
+    """The tangent, to 1.9 ulp."""
+    return x.where(x.size().is_("<", 2.0**-30), _FAR_TANGENT(_tangent(_in_parts(x)), x))
 
 
 def _in_two_parts(x: Real) -> _Reduced:
