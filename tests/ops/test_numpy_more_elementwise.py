@@ -84,9 +84,10 @@ def test_of_two_arguments(name: str, dtypes: Any, shapes: Any, seed: int) -> Non
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_a_power_of_two_is_put_on_any_number(dtype: str) -> None:
     limits = np.finfo(dtype)
-    x = np.array([1.5, -1.0, limits.tiny, limits.smallest_subnormal, 0.0, -0.0, np.inf, np.nan], dtype)
+    thrice_up = limits.tiny + 0b1011111 * limits.smallest_subnormal  # rounded to fewer digits step by step
+    x = np.array([1.5, -1.0, thrice_up, limits.tiny, limits.smallest_subnormal, 0.0, -0.0, np.inf, np.nan], dtype)
     limit = 2200 if dtype == "float64" else 300
-    powers = np.array([-limit, -20, -1, 0, 3, 13, 120, limit], np.int32)[:, None]
+    powers = np.array([-limit, -20, -6, -1, 0, 3, 13, 120, limit], np.int32)[:, None]
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(meaning(nx.ldexp, x, powers), np.ldexp(x, powers), strict=True)
 

@@ -54,29 +54,40 @@ def _repeated(byte: int, bits: int) -> int:
 
 
 def scaled_by_power(make: Make, x: Op, exponent: Op) -> Op:
-    """`x` times a power of two, by three factors: one alone may be infinite, or zero, where the product is not."""
+    """`x` times a power of two, by three factors: one alone may be infinite, or zero, where the product is not.
+
+    The last one is as much of it as is a normal number: what comes before is exact, or too small to be seen after it.
+    """
     x = as_float(x)
-    most = 3 * (int(finfo(x.dtype).maxexp) - 1)  # no number is changed by more powers of two than these
-    left = make("maximum", make("minimum", cast(exponent, "int64"), most), -most)
-    for parts in (3, 2, 1):
-        part = left if parts == 1 else make("floordivide", left, parts)
-        x = make("multiply", x, make("power", 2.0, cast(part, x.dtype)))
+    least, most = int(finfo(x.dtype).minexp), int(finfo(x.dtype).maxexp) - 1
+    left = cast(_between(make, cast(exponent, "int64"), 3 * least, 3 * most), "int32")  # beyond that there is no number
+    factors = []
+    for _ in range(3):
+        part = _between(make, left, least, most)
+        factors.append(make("power", 2.0, cast(part, x.dtype)))
         left = make("subtract", left, part)
+    for factor in reversed(factors):
+        x = make("multiply", x, factor)
     return x
+
+
+def _between(make: Make, x: Op, least: int, most: int) -> Op:
+    return make("maximum", make("minimum", x, most), least)
 
 
 def frexp(make: Make, x: Op) -> tuple[Op, Op]:
     """A fraction from 0.5 to 1 and a power of two: a logarithm tells the power but for one, more or less."""
     x = as_float(x)
-    size = make("absolute", x)
     plain = make("logical_and", make("isfinite", x), make("not_equal", x, 0.0))
-    digits = make("divide", make("log", make("select", plain, cast(size, wide(x.dtype)), 1.0)), math.log(2))
-    power = make("add", cast(make("floor", digits), "int32"), 1)
-    part = scaled_by_power(make, make("select", plain, size, 0.5), make("negative", power))
-    more = make("subtract", cast(make("greater_equal", part, 1.0), "int32"), cast(make("less", part, 0.5), "int32"))
-    power = make("add", power, more)
-    part = make("select", plain, scaled_by_power(make, x, make("negative", power)), x)
-    return part, make("select", plain, power, 0)
+    near = make("select", plain, x, 0.5)
+    power = make("floor", make("multiply", make("log", make("absolute", near)), 1 / math.log(2)))
+    power = make("add", cast(power, "int32"), 1)
+    part = scaled_by_power(make, near, make("negative", power))
+    size = make("absolute", part)
+    large, small = make("greater_equal", size, 1.0), make("less", size, 0.5)
+    power = make("add", power, make("subtract", cast(large, "int32"), cast(small, "int32")))
+    part = make("multiply", part, make("select", large, 0.5, make("select", small, 2.0, cast(1.0, x.dtype))))
+    return make("select", plain, part, x), make("select", plain, power, 0)
 
 
 def spacing(make: Make, x: Op) -> Op:
