@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of the C library for kernels, and those that work on bits: signs, shifts, the next number.
+"""Functions of kernels that work on bits: signs, shifts, the next number.
 
 A shift by a number that is no bit's number leaves nothing but, to the right, the sign: what NumPy does.
 """
@@ -13,20 +13,28 @@ from numba.core.typing import signature
 from numba.extending import intrinsic, register_jitable
 
 from ngraph_rewrite.runtime.casts import to_bfloat16, to_float16
-from ngraph_rewrite.runtime.scalar_functions import c_function, fabs, llvm_function, maximum, named, real_function
+from ngraph_rewrite.runtime.reals import Real, kernel_function
+from ngraph_rewrite.runtime.scalar_functions import (
+    c_function,
+    fabs,
+    for_gpu,
+    llvm_function,
+    maximum,
+    named,
+    real_function,
+)
 
 
-def _real(name: str, arity: int, external: str | None = None) -> Any:
-    """A function of floats of one type: of the C library, or LLVM's `external`."""
+def _real(name: str, arity: int) -> Any:
+    """A function of floats of one type, which LLVM has."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return c_function(builder, name, args) if external is None else llvm_function(builder, external, args)
+        return llvm_function(builder, f"llvm.{name}", args)
 
     return real_function(name, arity, generate)
 
 
-nextafter = _real("nextafter", 2)
-trunc, copysign = _real("trunc", 1, "llvm.trunc"), _real("copysign", 2, "llvm.copysign")
+trunc, copysign = _real("trunc", 1), _real("copysign", 2)
 
 
 @intrinsic
@@ -38,6 +46,20 @@ def signbit(context: Any, x: Any) -> Any:
         return builder.icmp_signed("<", builder.bitcast(args[0], bits), ir.Constant(bits, 0))
 
     return (signature(types.boolean, x), generate) if isinstance(x, types.Float) else None
+
+
+def _nextafter(x: Real, y: Real) -> Real:
+    """The next number from x on towards y, by its bits: those of sizes are in order. Of two zeros it is the second."""
+    if for_gpu(x.builder):
+        return Real(x.builder, c_function(x.builder, "nextafter", [x.value, y.value]))
+    grows = x.builder.xor(x.is_("<", y), x.is_("<", 0.0))
+    bits = x.bits()
+    moved = (bits + 1).where(grows, bits - 1).real()
+    moved = x.of(2.0 ** (2 - x.format.bias - x.format.digits)).signed_as(y).where(x.is_("==", 0.0), moved)
+    return (x + y).where(x.builder.or_(x.is_nan(), y.is_nan()), y.where(x.is_("==", y), moved))
+
+
+nextafter = kernel_function(_nextafter)
 
 
 def _next(rounded: Any, digits: int, largest: float, smallest: float) -> Any:

@@ -112,6 +112,10 @@ class Bits:
         """A condition: compared as signed integers."""
         return self.builder.icmp_signed(sign, self.value, self._other(other))
 
+    def where(self, condition: Any, otherwise: Bits) -> Bits:
+        """This where the condition holds, else the other."""
+        return Bits(self.builder, self.builder.select(condition, self.value, otherwise.value))
+
     def narrow(self) -> Bits:
         """The lower half."""
         half = ir.IntType(element_of(self.value.type).width // 2)

@@ -221,11 +221,21 @@ def test_short_lines_are_sorted_by_vectors_of_comparisons(run: Runner, name: str
     assert packed_loops(text, "(?:cmp|cm)")
 
 
-def test_a_library_function_is_called_where_there_is_no_vector_form(run: Runner) -> None:
+def test_a_library_function_is_called_where_no_vector_form_holds(run: Runner) -> None:
+    """Of large quotients."""
     vector = Operand("float32", ("1",))
-    following = MapNest(1, (vector, vector), (Step("nextafter", "float32", (0, 1)),), ((2, vector),), (0, 1, 2))
+    remainder = MapNest(1, (vector, vector), (Step("mod", "float32", (0, 1)),), ((2, vector),), (0, 1, 2))
+    source = render_map(remainder)
+    assert "fmodf" in assembly(source.text, source.name, run.cache)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_next_number_is_found_by_vectors(run: Runner, dtype: str) -> None:
+    vector = Operand(dtype, ("1",))
+    following = MapNest(1, (vector, vector), (Step("nextafter", dtype, (0, 1)),), ((2, vector),), (0, 1, 2))
     source = render_map(following)
-    assert "nextafterf" in assembly(source.text, source.name, run.cache)
+    text = assembly(source.text, source.name, run.cache)
+    assert packed_loops(text, "add|sub") and "nextafter" not in text
 
 
 def test_elements_are_collected_for_functions_only(run: Runner) -> None:
