@@ -148,10 +148,14 @@ def _odd_rest(function: Function) -> Function:
 
 
 LN2, SPLIT = float(mp.log(2)) / 2 * 1.001, float(mp.sqrt(2))
+EIGHTH = float(mp.log(2)) / 16 * 1.0001
 TURN = float(mp.pi) / 4 * 1.02
 TASKS = {
     "exp32": Task(lambda r: (mp.exp(r) - 1 - r) / r**2, lambda r: r**2 / mp.exp(r), -LN2, LN2, 4, "float32"),
     "exp64": Task(lambda r: (mp.exp(r) - 1 - r) / r**2, lambda r: r**2 / mp.exp(r), -LN2, LN2, 9, "float64"),
+    "exp64_in_lanes": Task(
+        lambda r: (mp.exp(r) - 1 - r) / r**2, lambda r: r**2 / mp.exp(r), -EIGHTH, EIGHTH, 5, "float64"
+    ),
     "log32": Task(_log_rest, lambda f: f**3 / mp.log1p(f), 1 / SPLIT - 1, SPLIT - 1, 8, "float32"),
     "log64": Task(_atanh_rest, lambda t: t, 1e-9, ((SPLIT - 1) / (SPLIT + 1)) ** 2, 6, "float64"),
     "pow32": Task(_atanh_rest, lambda t: t, 1e-9, ((SPLIT - 1) / (SPLIT + 1)) ** 2, 3, "float64"),

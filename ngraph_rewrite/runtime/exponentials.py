@@ -3,7 +3,7 @@
 
 The reduction is that of Cody and Waite (*Software Manual for the Elementary Functions*, 1980), the polynomials are
 minimax (Remez, ``benchmarks/minimax.py``), and a result that is subnormal is rounded once. With AVX-512 some functions
-of float32 are others (`ngraph_rewrite.runtime.lane_functions`). The docstrings say how many units in the last place
+are others (`ngraph_rewrite.runtime.lane_functions`). The docstrings say how many units in the last place
 (ulp) a result may be off, with and without an instruction that rounds ``x * y + z`` once: no float32 is further off,
 and no float64 of large samples.
 """
@@ -11,7 +11,7 @@ and no float64 of large samples.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.runtime.lane_functions import erf_in_lanes, exp_in_lanes, tanh_in_lanes
+from ngraph_rewrite.runtime.lane_functions import double_exp_in_lanes, erf_in_lanes, exp_in_lanes, tanh_in_lanes
 from ngraph_rewrite.runtime.lanes import LaneFunction
 from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Real, kernel_function
 
@@ -210,6 +210,6 @@ def _erf(x: Real) -> Real:
 
 
 exp2, expm1, sigmoid = kernel_function(_exp2), kernel_function(_expm1), kernel_function(_sigmoid)
-exp = kernel_function(_exp, LaneFunction("exp", exp_in_lanes))
+exp = kernel_function(_exp, LaneFunction("exp", exp_in_lanes, double_exp_in_lanes))
 tanh = kernel_function(_tanh, LaneFunction("tanh", tanh_in_lanes))
 erf = kernel_function(_erf, LaneFunction("erf", erf_in_lanes))

@@ -286,10 +286,12 @@ def test_odd_and_even_functions_are_so_to_the_bit(machine: Machine, function: st
 
 @pytest.mark.parametrize("result", DTYPES)
 @drawn(60)
-@given(st.integers(0, 100), st.sampled_from(["exp", "tanh", "erf"]))
-def test_where_a_number_stands_does_not_matter(machine: Machine, result: str, count: int, function: str) -> None:
+@given(st.integers(0, 100), st.sampled_from(["exp", "tanh", "erf", "sin"]), st.sampled_from(DTYPES))
+def test_where_a_number_stands_does_not_matter(
+    machine: Machine, result: str, count: int, function: str, dtype: str
+) -> None:
     """In a vector or in what is left of a loop; with wider results too, of which fewer are in a vector."""
-    x = sample("float32", 100)[70 : 70 + count]
+    x = sample(dtype, 100)[70 : 70 + count]
     together = machine(function, x, result=result)
     apart = [machine(function, one, result=result) for one in x.reshape(-1, 1)]
     assert together.tobytes() == b"".join(one.tobytes() for one in apart)
