@@ -2,8 +2,9 @@
 """How each kind of reduction starts, takes in a value, and ends: as lines of text over accumulator names.
 
 An accumulator is one or two variables. Sums and products of floats are kept in float64. Sums along memory go by blocks:
-of float64, the rounding errors of adding blocks are kept as well; of what functions give in float32, blocks are summed
-in float32, in as many sums as there are lanes in some vectors. So they are as accurate as pairwise summation.
+of float64, the rounding errors of adding blocks are kept as well; of float16, and of what functions give in float32,
+blocks are summed in float32, in as many sums as there are lanes in some vectors. So they are as accurate as pairwise
+summation.
 """
 
 from collections.abc import Callable
@@ -55,12 +56,12 @@ class Accumulator:
         return self.variables[-1][1] if self.kind in ("argmax", "argmin", "any", "all") else self.dtype
 
 
-def accumulator(kind: str, dtype: str, number: int, *, in_blocks: bool, functions: bool = False) -> Accumulator:
+def accumulator(kind: str, dtype: str, number: int, *, in_blocks: bool, narrow: bool = False) -> Accumulator:
     """Return the accumulator of reduction ``number`` over values of a dtype.
 
     Args:
         in_blocks: Whether it is a single variable, and its sums may go by blocks.
-        functions: Whether functions are computed beside it, which then have vectors of one width.
+        narrow: Whether blocks are summed in float32 if its values are held so.
     """
     name = f"a{number}"
     guarded = in_blocks and is_real(dtype) and kind in ("max", "min", "argmax", "argmin")
@@ -71,7 +72,7 @@ def accumulator(kind: str, dtype: str, number: int, *, in_blocks: bool, function
     if kind in ("any", "all"):
         return Accumulator(kind, dtype, ((name, "bool"),))
     wide = kind in ("sum", "prod") and is_real(dtype)
-    if functions and kind == "sum" and held(dtype) == "float32":
+    if narrow and kind == "sum" and held(dtype) == "float32":
         return Accumulator(kind, dtype, ((name, dtype),), narrow=True)
     compensated = in_blocks and kind == "sum" and dtype == "float64"
     return Accumulator(kind, dtype, ((name, "float64" if wide else dtype),), compensated)

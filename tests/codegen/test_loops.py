@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rendered nest computes what NumPy computes, whatever its layout, and every element exactly once."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
@@ -220,6 +222,14 @@ def test_a_sum_is_at_least_as_accurate_as_numpys(run: Runner, dtype: str, reduce
     exact = np.sum(x, axis=axes, dtype=np.longdouble)
     ours, theirs = np.abs(found - exact).max(), np.abs(np.sum(x, axis=axes) - exact).max()
     assert ours <= max(theirs, np.spacing(exact.astype(dtype)).max() / 2)
+
+
+def test_float16_is_summed_in_float32_block_by_block() -> None:
+    """A number of 16 bits becomes no float64, nor does one that was cast; the sums of blocks do."""
+    steps = Step("cast", "float32", (0,)), Step("sum", "float32", (1,)), Step("sum", "float16", (0,))
+    stores = (2, Operand("float32", ("1", "0"))), (3, Operand("float16", ("1", "0")))
+    text = render_rows(RowNest(2, (Operand("float16", ("s", "1")),), steps, stores, (0, 1, 2), (False, True))).text
+    assert re.findall(r"to_float64\((\w+)\)", text) == ["a0", "a1"]
 
 
 NOT_FINITE = [([np.inf, 1.0], np.inf), ([np.inf, -np.inf], np.nan), ([1e308, 1e308], np.inf)]
