@@ -25,12 +25,13 @@ CHOSEN = {
     "ops/test_minimal_across.py": "over_windows or in_pairs",
     "ops/test_minimal_filtering.py": "over_windows or in_pairs",
     "codegen/test_window_rows.py": "test",
+    "runtime/test_vector_math.py": "(remainders or stands) and processor",
     # Of integers those of the smallest and of the largest size; reductions over all are those of rows.
     "codegen/test_rows.py": "(any_length or special or first_place) and not (float16 or uint or int16 or int32)",
     "codegen/test_loops.py": "(first_place or at_least_as_accurate) and not (float16 or all)",
 }
 # What every processor has is asked of by fewer: vectors of it are the smallest, and nothing else is special.
-FEWER = {file: CHOSEN[file] for file in ("test_products.py", "ops/test_attention.py")}
+FEWER = {file: CHOSEN[file] for file in ("test_products.py", "ops/test_attention.py", "runtime/test_vector_math.py")}
 FEWER["codegen/test_rows.py"] = "(any_length or special or first_place) and not (float16 or integer or columns)"
 
 
