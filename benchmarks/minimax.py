@@ -123,6 +123,10 @@ def _place(function: Function, low: float, high: float) -> mp.mpf:
     return min(places, key=off)
 
 
+def _power_rest(r: mp.mpf) -> mp.mpf:
+    return (mp.mpf(2) ** r - 1) / r if r else mp.log(2)
+
+
 def _log_rest(f: mp.mpf) -> mp.mpf:
     return (mp.log1p(f) - f + f * f / 2) / f**3 if f else mp.mpf(1) / 3
 
@@ -156,6 +160,8 @@ TASKS = {
     "exp64_in_lanes": Task(
         lambda r: (mp.exp(r) - 1 - r) / r**2, lambda r: r**2 / mp.exp(r), -EIGHTH, EIGHTH, 5, "float64"
     ),
+    "exp2_32_in_lanes": Task(_power_rest, lambda r: abs(r) / mp.mpf(2) ** r, -1 / 32, 1 / 32, 2, "float32"),
+    "exp2_64_in_lanes": Task(_power_rest, lambda r: abs(r) / mp.mpf(2) ** r, -1 / 16, 1 / 16, 6, "float64"),
     "log32": Task(_log_rest, lambda f: f**3 / mp.log1p(f), 1 / SPLIT - 1, SPLIT - 1, 8, "float32"),
     "log64": Task(_atanh_rest, lambda t: t, 1e-9, ((SPLIT - 1) / (SPLIT + 1)) ** 2, 6, "float64"),
     "pow32": Task(_atanh_rest, lambda t: t, 1e-9, ((SPLIT - 1) / (SPLIT + 1)) ** 2, 3, "float64"),

@@ -11,7 +11,14 @@ and no float64 of large samples.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.runtime.lane_functions import double_exp_in_lanes, erf_in_lanes, exp_in_lanes, tanh_in_lanes
+from ngraph_rewrite.runtime.lane_functions import (
+    double_exp2_in_lanes,
+    double_exp_in_lanes,
+    erf_in_lanes,
+    exp2_in_lanes,
+    exp_in_lanes,
+    tanh_in_lanes,
+)
 from ngraph_rewrite.runtime.lanes import LaneFunction
 from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Real, kernel_function
 
@@ -209,7 +216,9 @@ def _erf(x: Real) -> Real:
     return below.where(a.is_("<", 1.0), above).signed_as(x)
 
 
-exp2, expm1, sigmoid = kernel_function(_exp2), kernel_function(_expm1), kernel_function(_sigmoid)
+expm1, sigmoid = kernel_function(_expm1), kernel_function(_sigmoid)
+EXP2_IN_LANES = LaneFunction("exp2", exp2_in_lanes, double_exp2_in_lanes)
+exp2 = kernel_function(_exp2, EXP2_IN_LANES)
 exp = kernel_function(_exp, LaneFunction("exp", exp_in_lanes, double_exp_in_lanes))
 tanh = kernel_function(_tanh, LaneFunction("tanh", tanh_in_lanes))
 erf = kernel_function(_erf, LaneFunction("erf", erf_in_lanes))

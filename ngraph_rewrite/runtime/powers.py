@@ -9,7 +9,7 @@ two terms are pairs. The special cases are those of C (ISO/IEC 9899, F.10.4.4).
 from collections.abc import Sequence
 from typing import Any
 
-from ngraph_rewrite.runtime.exponentials import LN2, LN2_PARTS, exp_in_short, exp_of_pair
+from ngraph_rewrite.runtime.exponentials import EXP2_IN_LANES, LN2, LN2_PARTS, exp_in_short, exp_of_pair
 from ngraph_rewrite.runtime.logarithms import split, split_any
 from ngraph_rewrite.runtime.pairs import Pair, exact_product, ordered_sum, pair_product
 from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Real, kernel_function
@@ -80,8 +80,8 @@ def _is_whole(x: Real) -> Any:
     return x.builder.or_(x.is_(">=", limit), ((x + limit) - limit).is_("==", x))
 
 
-def _power(x: Real, y: Real) -> Real:
-    """x ** y, to 1 ulp, with the special cases of C."""
+def _any_power(x: Real, y: Real) -> Real:
+    """x ** y, with the special cases of C."""
     build, inf = x.builder, float("inf")
     size, height = x.size(), y.size()
     result = _single(size, y) if x.format == SINGLE else _double(size, y)
@@ -99,6 +99,14 @@ def _power(x: Real, y: Real) -> Real:
     unknown = build.or_(x.is_nan(), y.is_nan())
     result = x.of(float("nan")).where(unknown, result)
     return x.of(1.0).where(build.or_(x.is_("==", 1.0), y.is_("==", 0.0)), result)
+
+
+def _power(x: Real, y: Real) -> Real:
+    """x ** y, to 1 ulp, with the special cases of C; of two it may be a function of its own."""
+    of_two = EXP2_IN_LANES(y)
+    if of_two is None:
+        return _any_power(x, y)
+    return of_two.where(x.builder.and_(x.is_constant(), x.is_("==", 2.0)), _any_power(x, y))
 
 
 power = kernel_function(_power)

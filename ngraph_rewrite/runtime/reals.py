@@ -229,6 +229,13 @@ class Real:
         """A condition, false if either is NaN."""
         return self.builder.fcmp_ordered(sign, self.value, self._other(other))
 
+    def is_constant(self) -> Any:
+        """Whether LLVM knows which number it is when all is expanded, as a condition."""
+        kind = ir.FunctionType(ir.IntType(1), [self.value.type])
+        return self.builder.call(
+            self.builder.module.declare_intrinsic("llvm.is.constant", [self.value.type], kind), [self.value]
+        )
+
     def is_nan(self) -> Any:
         """Whether it is NaN, as a condition."""
         return self.builder.fcmp_unordered("uno", self.value, self.value)

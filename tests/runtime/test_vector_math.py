@@ -120,9 +120,9 @@ def truth(function: str, *operands: Array) -> Array:
         return np.asarray((own.get(function) or getattr(np, function))(*(x.astype(wide) for x in operands)))
 
 
-def check(machine: Machine, function: str, *operands: Array) -> None:
+def check(machine: Machine, function: str, *operands: Array, by: str = "") -> None:
     """Within the bound; finite, infinite and NaN where the right result is; a zero that is exact keeps its sign."""
-    found, right = machine(function, *operands), truth(function, *operands)
+    found, right = machine(by or function, *operands), truth(function, *operands)
     with np.errstate(all="ignore"):
         rounded = right.astype(found.dtype)
         usual = np.isfinite(rounded)
@@ -185,6 +185,21 @@ def test_any_float32(machine: Machine, function: str, numbers: list[float]) -> N
 def test_any_power(machine: Machine, pairs: list[tuple[float, float]]) -> None:
     x, y = np.array(pairs).T
     check(machine, "power", x.copy(), y.copy())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_two_to_a_power(machine: Machine, dtype: str) -> None:
+    """A base that a kernel says, for which there may be a function."""
+    vector = Operand(dtype, ("1",))
+    steps = Step("constant", dtype, (), (("value", 2.0),)), Step("power", dtype, (1, 0))
+    source = render_map(MapNest(1, (vector,), steps, ((2, vector),), (0, 1)))
+    kernel = compiler.compile_kernel(source.text, source.name, machine.cache)
+    machine.kernels["exp2 by power", dtype, None] = source, kernel
+    n = np.arange(-1074, 1024) if dtype == "float64" else np.arange(-149, 128)
+    assert same_bits(machine("exp2 by power", n.astype(dtype)), np.ldexp(1.0, n).astype(dtype))
+    x, right = np.array([*SPECIAL["exp2"], (NAN, NAN)], dtype).T
+    assert same_bits(machine("exp2 by power", x.copy()), right)
+    check(machine, "exp2", sample(dtype, 5000), by="exp2 by power")
 
 
 @compiling
