@@ -410,6 +410,27 @@ SAID: dict[str, tuple[int, str, dict[str, Any], list[Any]]] = {
         13, "agraph (int64[5] x, int64[1] a, int64[1] b, int64[1] c) => (int64[n] y) { y = Slice (x, a, b, , c) }",
         {"x": np.arange(5), "a": np.array([-9]), "b": np.array([-(2**63)]), "c": np.array([-2])}, [np.arange(1)],
     ),
+    "a slice to a billion is all that there is": (
+        13, """agraph (float[3] x) => (float[3] y) {
+            a = Constant <value_ints = [0]> ()
+            b = Constant <value_ints = [1000000000]> ()
+            z = Slice (x, a, b)
+            y = Add (x, z) }""",
+        {"x": np.ones(3, "f")}, [np.full(3, 2, "f")],
+    ),
+    "a range may end at a length as a float, and what is known be expanded to lengths": (
+        17, """agraph (float[3, 2] x) => (float[3] y, float[3, 2] z) {
+            shape = Shape (x)
+            ones = Constant <value_floats = [1.0, 1.0]> ()
+            z = Expand (ones, shape)
+            first = Constant <value_int = 0> ()
+            n = Gather (shape, first)
+            end = Cast <to = 1> (n)
+            start = Constant <value_float = 0.0> ()
+            step = Constant <value_float = 1.0> ()
+            y = Range (start, end, step) }""",
+        {"x": np.ones((3, 2), "f")}, [np.arange(3, dtype="f"), np.ones((3, 2), "f")],
+    ),
     "integers are divided by a scale that is no integer": (
         21, "agraph (int32[4] x, float s, uint8 z) => (uint8[4] y) { y = QuantizeLinear (x, s, z) }",
         {"x": np.array([1, 2, -3, 100], "i"), "s": np.float32(0.5), "z": np.uint8(3)},
@@ -606,6 +627,31 @@ def test_functions_of_one_name_differ_by_their_overload() -> None:
         <domain: "own", overload: "b", opset_import: ["": 21]> f (x) => (y) { y = Abs (x) }
     """)
     assert [float(v) for v in reader.read(proto, known={"x": np.float32(2)}).outputs.values()] == [-2, 2]
+
+
+HALVES = """halves (float[n, 1, height, width] x) => (float[n, 1, height, width] y) {
+    small = MaxPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1> (x)
+    scales = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> ()
+    large = Resize <mode = "nearest"> (small, , scales)
+    y = Add (x, large)
+}
+"""
+
+
+def test_a_length_may_be_said_to_be_a_multiple() -> None:
+    """Of what is halved and doubled again nobody knows that it fits, unless the lengths say so."""
+    with pytest.raises(reader.ModelError, match=r'(?s)which may differ.*say more of height.*"height": 32 \* ng.Length'):
+        made(HALVES)
+    h, w = ng.Length.symbol("h"), ng.Length.symbol("w")
+    model = made(HALVES, lengths={"height": 2 * h, "width": 2 * w, "n": 1})
+    x = np.arange(8, dtype=np.float32).reshape(1, 1, 2, 4)
+    (found,) = computed(model, {"x": x}, "reference")
+    assert_array_equal(found[0, 0], x[0, 0] + [[5, 5, 7, 7], [5, 5, 7, 7]])
+
+
+def test_lengths_that_exporters_leave_without_a_name_are_not_one() -> None:
+    model = made(HALVES.replace("n, 1, height, width] x", "-1, 1, ?, ?] x"), lengths={"x.2": 4, "x.3": 2})
+    assert model.inputs["x"].shape == (ng.Length.symbol("x.0"), 1, 4, 2)
 
 
 REFUSED = {

@@ -208,6 +208,15 @@ def test_an_unknown_length_is_one_number_in_a_call(transformer: ng.Transformer, 
         computation(Batch, np.ones(2))
 
 
+def test_an_axis_may_be_of_a_multiple_of_an_unknown_length(transformer: ng.Transformer) -> None:
+    n = ng.Length.symbol("n")
+    x = ng.placeholder((4 * n,), name="x")
+    computation = transformer.computation(ng.numpy.sum(ng.numpy.reshape(x, (n, 4)), axis=1), x)
+    assert [computation(np.ones(k)).tolist() for k in (8, 4)] == [[4, 4], [4]]
+    with pytest.raises(ng.ComputationError, match=r"x has shape \(6,\), its axes are Axes\(4\*n\)"):
+        computation(np.ones(6))
+
+
 def test_a_length_no_argument_shows_is_an_error(transformer: ng.Transformer) -> None:
     with pytest.raises(ng.LengthError):
         transformer.computation(ng.broadcast(ng.constant(1.0), [N]))()

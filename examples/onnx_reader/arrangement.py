@@ -61,7 +61,8 @@ def arange(start: Value, limit: Value, delta: Value, *, stash_type: int = 1) -> 
     """Floats are computed in their dtype, those of 16 bits in another."""
     ends = [v.item() for v in (start, limit, delta)]
     if any(isinstance(n, ng.Length) for n in ends):
-        return ng.numpy.arange(*ends, dtype="int64")
+        whole = [n if isinstance(n, ng.Length) else int(n) for n in ends]
+        return ng.numpy.astype(ng.numpy.arange(*whole), start.dtype if start.dtype != object else "int64")
     if start.dtype.kind in "iu":
         return np.arange(*ends, dtype=start.dtype)
     a, b, step = (cast(v, dtype_of(stash_type) if v.dtype.itemsize < 4 else v.dtype) for v in (start, limit, delta))
@@ -110,12 +111,13 @@ def transpose(x: Value, *, perm: Axes = None) -> Value:
 
 @op("Expand", known="shape")
 def expand(x: Value, shape: Value) -> Value:
+    x = term(x) if shape.dtype == object else x
     return np.broadcast_to(x, ng.numpy.broadcast_shapes(tuple(x.shape), tuple(shape.tolist())))
 
 
 @op("Tile", known="repeats")
 def tile(x: Value, repeats: Value) -> Value:
-    return np.tile(x, tuple(repeats.tolist()))
+    return np.tile(term(x) if repeats.dtype == object else x, tuple(repeats.tolist()))
 
 
 @op("Concat")
@@ -143,8 +145,8 @@ def _piece(start: Any, end: Any, step: int, n: Any) -> slice:
 
 
 def _far(place: Any) -> bool:
-    """Whether a place is beyond either end of whatever axis."""
-    return isinstance(place, int) and abs(place) >= 2**31 - 1
+    """Whether a place is beyond either end of whatever axis: exporters write the greatest integer, or a billion."""
+    return isinstance(place, int) and abs(place) >= 10**9
 
 
 @op("Slice")

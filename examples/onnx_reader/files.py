@@ -24,14 +24,28 @@ def domain(name: str) -> str:
     return "" if name == "ai.onnx" else name
 
 
-def located(error: ng.NGraphRewriteError, node: onnx.NodeProto) -> ng.NGraphRewriteError:
+def located(error: ng.NGraphRewriteError, node: onnx.NodeProto, inputs: Sequence[Value] = ()) -> ng.NGraphRewriteError:
     """An error that says at which node it was; one that does is as it was."""
     if isinstance(error, ModelError) and error.where:
         return error
     where = f"the node {node.name or '(no name)'}: {', '.join(node.output)} = {node.op_type}({', '.join(node.input)})"
     if isinstance(error, NotKnown):
         return NotKnown(error.what, error.value, where)
-    return ModelError(error.what, where=where, do=error.do)
+    names = sorted({s for v in inputs for n in getattr(v, "shape", ()) for s in _names(n)})
+    do = _more_lengths(names) if names and isinstance(error, ng.AxesError) else error.do
+    return ModelError(error.what, where=where, do=do)
+
+
+def _names(length: Any) -> Sequence[str]:
+    return length.names if isinstance(length, ng.Length) else ()
+
+
+def _more_lengths(names: Sequence[str]) -> str:
+    """What to do where lengths that a model leaves open may not fit."""
+    one, symbol = names[0], "ng.Length.symbol"
+    do = f'say more of {", ".join(names)}: read(model, lengths={{"{one}": 320}}), or {{"{one}": 32 * {symbol}("n")}}'
+    same = f', or {{"{names[1]}": {symbol}("{one}")}} if the two are one' if len(names) > 1 else ""
+    return f"{do} if it has to be a multiple{same}"
 
 
 def array_of(tensor: onnx.TensorProto) -> np.ndarray:

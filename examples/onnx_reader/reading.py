@@ -42,7 +42,7 @@ class Model:
 def read(
     source: str | os.PathLike[str] | bytes | onnx.ModelProto,
     known: Mapping[str, Any] | None = None,
-    lengths: Mapping[str, int] | None = None,
+    lengths: Mapping[str, int | ng.Length] | None = None,
     trainable: bool = True,
 ) -> Model:
     """A model as terms.
@@ -50,7 +50,9 @@ def read(
     Args:
         source: A file, its bytes, or what ``onnx.load`` gives.
         known: Values of inputs on which shapes depend. They are no inputs then.
-        lengths: Lengths that the model only names, such as ``{"batch": 8}``; the others stay unknown until a call.
+        lengths: Lengths that the model only names, such as ``{"batch": 8}``; the others stay unknown until a call. One
+            without a name is ``"x.2"``, by the input and its axis. A network that halves images and doubles them again
+            may need a multiple: ``{"height": 32 * ng.Length.symbol("n")}``.
         trainable: Whether floats that the model brings are variables. Else they are constants, and what is computed
             of them alone is computed now.
 
@@ -72,7 +74,7 @@ def read(
     return Model(inputs, outputs, {t.name: t for t in walk.arrays})
 
 
-def _placeholders(inputs: Sequence[onnx.ValueInfoProto], lengths: Mapping[str, int]) -> dict[str, ng.Op]:
+def _placeholders(inputs: Sequence[onnx.ValueInfoProto], lengths: Mapping[str, int | ng.Length]) -> dict[str, ng.Op]:
     """A placeholder for each input; a name of a length is one length, wherever it stands."""
     found = {}
     for info in inputs:
@@ -92,22 +94,28 @@ def _declared(value: Value, info: onnx.ValueInfoProto) -> Value:
     return cast(value, dtype_of(info.type.tensor_type.elem_type or onnx.TensorProto.INT64)) if lengths else value
 
 
-def _length(dim: onnx.TensorShapeProto.Dimension, otherwise: str, lengths: Mapping[str, int]) -> int | ng.Length:
-    """A length that is known, or one that each call shows, by its name."""
-    name = dim.dim_param or otherwise
-    return dim.dim_value if dim.HasField("dim_value") else lengths.get(name, ng.Length.symbol(name))
+def _length(
+    dim: onnx.TensorShapeProto.Dimension, otherwise: str, lengths: Mapping[str, int | ng.Length]
+) -> int | ng.Length:
+    """A length that is known, or one that each call shows, by its name. Some write -1 and "?" for what has none."""
+    if dim.HasField("dim_value") and dim.dim_value >= 0:
+        return dim.dim_value
+    name = otherwise if dim.dim_param in ("", "?") else dim.dim_param
+    return lengths.get(name, ng.Length.symbol(name))
 
 
 @dataclass(frozen=True)
 class Walk:
     """What holds everywhere in a graph: versions of operator sets, functions, and the arrays of variables.
 
+    Lengths that became floats are terms, which `counts` has the lengths of: as the end of a range they are needed.
     Inside a function `given` has its attributes, which those of its nodes may stand for.
     """
 
     versions: Mapping[str, int]
     functions: Mapping[tuple[str, str, str], onnx.FunctionProto]
     arrays: dict[ng.Op, np.ndarray] = field(default_factory=dict)
+    counts: dict[ng.Op, np.ndarray] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def weights(self, graph: onnx.GraphProto, trainable: bool) -> dict[str, Value]:
@@ -153,11 +161,13 @@ class Walk:
                 return self.function(local, inputs, attributes)
             if entry is not None:
                 found = self.call(entry, node, inputs, attributes, scope)
+                if node.op_type == "Cast" and is_term(found[0]) and not is_term(inputs[0]):
+                    self.counts[found[0]] = inputs[0]
                 own = node.op_type in DRAWS or any(map(callable, attributes.values()))
                 return found if own else folded(found, inputs)
             return self.defined(node, inputs, attributes, version)
         except ng.NGraphRewriteError as error:
-            raise located(error, node) from error
+            raise located(error, node, inputs) from error
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # NumPy's, of arrays
             raise located(ModelError(f"it cannot be computed: {error}"), node) from error
 
@@ -182,7 +192,9 @@ class Walk:
         return found if isinstance(found, tuple) else (found,)
 
     def known(self, value: Value, name: str) -> Value:
-        """A value that has to be known: of a variable the first one."""
+        """A value that has to be known: of a variable the first one, of lengths as floats these lengths."""
+        if is_term(value) and value in self.counts:
+            return self.counts[value]
         if is_term(value) and value not in self.arrays:
             raise NotKnown(f"the input {name} is computed by the model, and has to be known while it is read", value)
         return self.arrays[value] if is_term(value) else value

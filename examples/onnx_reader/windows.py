@@ -141,12 +141,18 @@ def _longer(x: Value, s: Slide, ceil_mode: int, auto_pad: str) -> Slide:
     """With ceil_mode the last window may go beyond the end, if it begins before that; never if padding is VALID."""
     if not ceil_mode or auto_pad == "VALID":
         return s
-    after = []
-    for n, reach, k, a, b in zip(x.shape[2:], s.reach, s.strides, s.before, s.after, strict=True):
-        count = -(-(n + a + b - reach) // k)
-        count -= count * k >= n + a
-        after.append(max(b, count * k + reach - n - a))
-    return s._replace(after=tuple(after))
+    every = zip(x.shape[2:], s.reach, s.strides, s.before, s.after, strict=True)
+    return s._replace(after=tuple(_beyond(*one) for one in every))
+
+
+def _beyond(n: Any, reach: int, stride: int, before: int, after: int) -> Any:
+    """The padding behind an axis with which the last window that begins before its end is there."""
+    count = -(-(n + before + min(after - reach + stride, 0)) // stride)
+    more = (count - 1) * stride + reach - n - before
+    if after <= reach - stride:  # then it is at least what was asked for
+        return more
+    known_length(n, "an image")
+    return max(after, more)
 
 
 def _places_of_greatest(x: ng.Op, s: Slide, storage_order: int) -> ng.Op:

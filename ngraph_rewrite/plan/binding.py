@@ -13,7 +13,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, Axis
-from ngraph_rewrite.types.lengths import Length, bind
+from ngraph_rewrite.types.lengths import Length, bind, solved
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import tensors
 
@@ -29,14 +29,16 @@ def bind_lengths(inputs: Sequence[Op], shapes: Sequence[tuple[int, ...]]) -> dic
         if len(shape) != placeholder.rank:
             raise _misfit(placeholder, shape)
         for length, actual in zip(placeholder.shape, shape, strict=True):
-            if isinstance(length, Length) and length.terms == Length.symbol(str(length)).terms:
-                name = str(length)
-                if binding.setdefault(name, actual) != actual:
-                    raise ComputationError(
-                        f"the length {name} is {binding[name]} in one argument and {actual} in another",
-                        where=placeholder.info.place,
-                        do="give equal ones, or name another length where the axis is made: ng.Length.symbol('other')",
-                    )
+            shown = solved(length, actual) if isinstance(length, Length) else None
+            if shown is None:
+                continue
+            name, value = shown
+            if binding.setdefault(name, value) != value:
+                raise ComputationError(
+                    f"the length {name} is {binding[name]} in one argument and {value} in another",
+                    where=placeholder.info.place,
+                    do="give equal ones, or name another length where the axis is made: ng.Length.symbol('other')",
+                )
     for placeholder, shape in zip(inputs, shapes, strict=True):
         if tuple(bind(n, binding) for n in placeholder.shape) != shape:
             raise _misfit(placeholder, shape)

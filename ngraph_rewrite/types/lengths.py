@@ -67,6 +67,15 @@ class Length(Immutable):
         """The unknown length called `name`; equal names are equal lengths."""
         return Length((((name,), 1),))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the unknown lengths that it is made of.
+
+        >>> (Length.symbol("N") * Length.symbol("T") + 1).names
+        ('N', 'T')
+        """
+        return tuple(dict.fromkeys(symbols(self)))
+
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Length) and self.terms == other.terms)
 
@@ -110,7 +119,7 @@ class Length(Immutable):
         rest = _collect((mono, n % by) for mono, n in self.terms)
         if not isinstance(rest, Length):  # what is left is an integer below the divisor
             return whole
-        return _collect([*_terms(whole), ((Quotient((rest, by)),), 1)])
+        return _collect([*_terms(whole), *_quotient(rest, by)])
 
     def __rfloordiv__(self, dividend: int) -> Extent:
         return Length((((), dividend),))._whole(self) if _is_extent(dividend) else NotImplemented
@@ -193,6 +202,16 @@ def _terms(extent: Extent) -> tuple[tuple[Monomial, int], ...]:
     return extent.terms if isinstance(extent, Length) else (((), extent),)
 
 
+def _quotient(rest: Length, by: int) -> tuple[tuple[Monomial, int], ...]:
+    """``rest // by`` as terms: a quotient of a quotient, such as ``(n // 2 + 1) // 2``, is one: ``(n + 2) // 4``."""
+    (first, factor), *others = rest.terms
+    alone = len(first) == 1 and factor == 1 and all(not mono for mono, _ in others)
+    if alone and isinstance(first[0], Quotient):
+        inner, divisor = first[0]
+        return _terms((inner + sum(n for _, n in others) * divisor) // (divisor * by))
+    return (((Quotient((rest, by)),), 1),)
+
+
 def _collect(pairs: Iterable[tuple[Monomial, int]]) -> Extent:
     total: dict[Monomial, int] = {}
     for mono, n in pairs:
@@ -238,6 +257,19 @@ def bind(extent: Extent, binding: Mapping[str, int]) -> Extent:
             product = product * _bind_atom(atom, binding)
         total = total + product
     return total
+
+
+def solved(extent: Length, value: int) -> tuple[str, int] | None:
+    """The symbol of a length such as ``4*n`` or ``n + 1``, and what it is if the length is `value`; None if nothing.
+
+    >>> solved(Length.symbol("N") * 4 + 1, 13), solved(Length.symbol("N") * 4, 13)
+    (('N', 3), None)
+    """
+    factors, rest = [(m, n) for m, n in extent.terms if m], sum(n for m, n in extent.terms if not m)
+    ((mono, factor),) = factors if len(factors) == 1 else [((), 1)]
+    if len(mono) != 1 or not isinstance(mono[0], str) or (value - rest) % factor or (value - rest) // factor < 0:
+        return None
+    return mono[0], (value - rest) // factor
 
 
 def _bind_atom(atom: Atom, binding: Mapping[str, int]) -> Extent:

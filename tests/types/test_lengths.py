@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.errors import ArgumentError, LengthError, NGraphRewriteError
-from ngraph_rewrite.types.lengths import Extent, Length, bind, known, natural, product, symbols
+from ngraph_rewrite.types.lengths import Extent, Length, bind, known, natural, product, solved, symbols
 
 drawn = settings(max_examples=80, deadline=None)
 NAMES = ("N", "T", "longer name")
@@ -138,8 +138,21 @@ def test_a_length_reads_as_a_polynomial() -> None:
     assert repr(2 * n * t - n + 3) == "2*N*T - N + 3"
     assert repr(n // 2 - 1) == "(N // 2) - 1"
     assert repr((n + 1) // 2) == "((N + 1) // 2)"
-    assert repr((n // 2 + 1) // 2) == "(((N // 2) + 1) // 2)"
+    assert repr((n // 2 * t + 1) // 2) == "((T*(N // 2) + 1) // 2)"
     assert repr(2 * n // 3) == "(2*N // 3)"
+
+
+def test_a_quotient_of_a_quotient_is_one() -> None:
+    """What halves five times is what divides by 32, however the halves are written."""
+    n = Length.symbol("N")
+    assert repr(((n + 1) // 2 + 1) // 2) == "((N + 3) // 4)"
+    assert (n // 2 + 3) // 2 == 1 + (n // 2 + 1) // 2 == (n + 6) // 4
+
+
+def test_a_length_that_is_linear_in_one_symbol_says_what_it_is() -> None:
+    n, t = Length.symbol("N"), Length.symbol("T")
+    assert solved(4 * n + 1, 9) == solved(4 - n, 2) == ("N", 2)
+    assert [solved(x, 9) for x in (4 * n, n + 10, n * t, n + t, n // 2, n * n)] == [None] * 6
 
 
 @drawn
