@@ -207,6 +207,16 @@ def test_windows_are_not_copied(name: str) -> None:
         assert {"convolution", "convolution_across"} & set(kernels(stats))
 
 
+def test_images_whose_size_a_call_says_have_the_kernel_too() -> None:
+    a = ng.placeholder((None, 3, ng.Length.symbol("rows"), ng.Length.symbol("columns")))
+    b = images(8, 3, 3, 3, dtype="float32")
+    values = {a: whole_numbers(1, (2, 3, 9, 11), "float32"), b: whole_numbers(2, b.shape, "float32")}
+    found, stats = run(ng.semi.convolution(a, b, 2, 1, 1), values)
+    assert kernels(stats) == ["convolution"]
+    wanted = correlate(*values.values(), (2, 2), (1, 1), (1, 1), (0, 0), (1, 1), groups=1)
+    np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize(
     ("window", "after", "multiplied"),
     [(1, 0, ["gemm"]), (3, 1, ["convolution"] * 4)],  # zeros are put around products, or each class of places has one
