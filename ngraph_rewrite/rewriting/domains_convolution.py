@@ -51,8 +51,8 @@ def convolved(position: int, known: Mapping[int, TensorType], wish: Wish, domain
     """Images with one to three spatial axes, and filters that fit them."""
     other = known.get(1 - position)
     n = domain.lengths[0]
-    spatial: list[tuple[int, ...]] = [(4,), (4, 3), (3, 2, 3), (1,)]
-    windows: list[tuple[int, ...]] = [(2,), (2, 3), (2, 1, 2), (1,), (3,), (1, 1), (4,), (4, 3)]
+    spatial: list[tuple[int, ...]] = [(4,), (4, 3), (3, 2, 3), (1,), (9, 1)]
+    windows: list[tuple[int, ...]] = [(2,), (2, 3), (2, 1, 2), (1,), (3,), (1, 1), (4,), (4, 3), (2, 1)]
     if position == 0:
         count = [2, 4, 3, 0] if other is None else [c * g for c in other.shape[1:2] for g in (1, 2)]
         shapes = [(b, c, *s) for c in count for s in spatial for b in (n, 1)]

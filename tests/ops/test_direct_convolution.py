@@ -217,6 +217,18 @@ def test_images_whose_size_a_call_says_have_the_kernel_too() -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
+def test_columns_are_convolved_as_lines() -> None:
+    a, b = images(2, 3, 20, 1, dtype="float32"), images(4, 3, 5, 1, dtype="float32")
+    values = {op: whole_numbers(seed, op.shape, "float32") for seed, op in enumerate((a, b))}
+    term = ng.semi.convolution(a, b, (2, 3), (1, 0), (2, 0), 0, (1, 2))
+    with ng.make_transformer("cpu", threads=1) as transformer:
+        computation = transformer.computation(term, a, b)
+        found = computation(*values.values())
+        assert "convolution_of_columns" in str(computation.explain(term))
+    wanted = correlate(*values.values(), (2, 3), (1, 0), (2, 0), (0, 0), (1, 2), groups=1)
+    np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize(
     ("window", "after", "multiplied"),
     [(1, 0, ["gemm"]), (3, 1, ["convolution"] * 4)],  # zeros are put around products, or each class of places has one
