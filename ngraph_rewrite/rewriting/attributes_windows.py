@@ -210,3 +210,48 @@ def _phase(x: Any, w: Any, before: Any, places: Any, odd: int) -> tuple[Any, Any
     first = (before - odd) % 2
     padding = (before - odd - first) // 2
     return first, padding, (places + 1) // 2 + (w - first + 1) // 2 - 1 - x - padding
+
+
+@attribute_function
+def interleaving(
+    x: Sequence[Extent],
+    w: Sequence[Extent],
+    before: Sequence[Extent],
+    interior: Sequence[Extent],
+    places: Sequence[Extent],
+) -> tuple[Extents, ...]:
+    """How parts of windows slide over images that have zeros between their elements, if windows are whole steps.
+
+    A step is from one element of an image to the next one. Each place in a step sees the elements alone, through a part
+    of the window of its own; all parts slide alike over the image, from so far before the first place of the result on
+    that the first step is whole.
+
+    Args:
+        x: The lengths of images, without zeros.
+        w: The lengths of windows.
+        before: How many zeros there are before an image.
+        interior: How many there are between two elements.
+        places: The lengths of the result.
+
+    Returns:
+        The lengths of a part, how many zeros there are before an image and how many after, the number of steps, how many
+        places they have together, and at which of them the result begins; nothing if windows are no whole steps.
+
+    >>> interleaving((5,), (4,), (2,), (1,), (10,))
+    ((2,), (1,), (1,), (6,), (12,), (1,))
+    >>> interleaving((5,), (3,), (1,), (1,), (9,))
+    ()
+    """
+    every = list(zip(x, w, before, interior, places, strict=True))
+    known = all(isinstance(n, int) for _, *numbers, _ in every for n in numbers)
+    if not known or any(size % (between + 1) for _, size, _, between, _ in every):  # type: ignore[operator]
+        return ()
+    return tuple(zip(*(_interleaved(*axis) for axis in every), strict=True))
+
+
+def _interleaved(x: Any, w: int, before: int, interior: int, places: Any) -> tuple[Any, ...]:
+    """Along one axis: length of a part, zeros before and after, steps, their places, and where the result begins."""
+    step = interior + 1
+    start = interior - before % step
+    part, zeros, steps = w // step, (before + start) // step, (places + start + interior) // step
+    return part, zeros, steps - x - zeros + part - 1, steps, steps * step, start

@@ -231,7 +231,8 @@ def test_columns_are_convolved_as_lines() -> None:
 
 @pytest.mark.parametrize(
     ("window", "after", "multiplied"),
-    [(1, 0, ["gemm"]), (3, 1, ["convolution"] * 4)],  # zeros are put around products, or each class of places has one
+    # Zeros are put around products, or each class of places has one convolution; one has all if windows are whole steps.
+    [(1, 0, ["gemm"]), (3, 1, ["convolution"] * 4), (4, 1, ["convolution"])],
 )
 def test_zeros_between_points_are_not_multiplied(window: int, after: int, multiplied: list[str]) -> None:
     """The derivative by images of windows that are two places apart."""
@@ -244,6 +245,32 @@ def test_zeros_between_points_are_not_multiplied(window: int, after: int, multip
         np.testing.assert_array_equal(found, wanted)
     ran = kernels(run(derivative, values)[1])
     assert [name for name in ran if name in ("gemm", "convolution")] == multiplied
+
+
+@settings(max_examples=4 * EXAMPLES, deadline=None)
+@given(data=st.data(), rank=st.integers(1, 3), groups=st.sampled_from([1, 2]), seed=st.integers(0, 99))
+def test_windows_of_whole_steps_between_elements_are_more_filters(
+    data: st.DataObject, rank: int, groups: int, seed: int
+) -> None:
+    """As deconvolutions have them: images of any length, any step along each axis, one that each call says too."""
+    drawn = [
+        [data.draw(st.integers(*ends)) for _ in range(rank)] for ends in ((1, 4), (0, 3), (1, 2), (-2, 4), (-2, 4))
+    ]
+    lengths, interior, parts, before, after = drawn
+    assume(any(interior))
+    window = [(i + 1) * k for i, k in zip(interior, parts, strict=True)]
+    x = whole_numbers(seed, [2, 2 * groups, *lengths], "float64")
+    w = whole_numbers(seed + 1, [3 * groups, 2, *window], "float64")
+    a = ng.placeholder((2, 2 * groups, ng.Length.symbol("first"), *lengths[1:]), "float64")
+    b = images(*w.shape)
+    assume(all((n - 1) * (i + 1) + 1 + s + e >= k for n, i, s, e, k in zip(lengths, interior, before, after, window)))
+    how = {"before": before, "after": after, "interior": interior}
+    wanted = correlate(x, w, [1] * rank, before, after, interior, [1] * rank, groups=groups)
+    with ng.make_transformer("cpu", threads=1) as transformer:
+        for image in (a, images(*x.shape)):
+            term = ng.semi.convolution(image, b, groups=groups, **how)
+            found = transformer.computation(term, image, b)(x, w)
+            np.testing.assert_array_equal(found, wanted)
 
 
 @settings(max_examples=4 * EXAMPLES, deadline=None)
