@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,3 +94,34 @@ def dtype_of(number: int) -> Any:
         name = TensorProto.DataType.Name(number)
         raise ModelError(f"the dtype {name}", do=f"the library has {', '.join(map(str, ng.DTYPES))}") from None
     return dtype
+
+
+def is_tensor(node: onnx.NodeProto) -> bool:
+    """Whether a node is a constant that is a tensor."""
+    return (
+        node.op_type == "Constant" and not domain(node.domain) and node.attribute[0].type == onnx.AttributeProto.TENSOR
+    )
+
+
+def placeholders(inputs: Sequence[onnx.ValueInfoProto], lengths: Mapping[str, int | ng.Length]) -> dict[str, ng.Op]:
+    """A placeholder for each input; a name of a length is one length, wherever it stands."""
+    found = {}
+    for info in inputs:
+        if not info.type.HasField("tensor_type") or not info.type.tensor_type.HasField("shape"):
+            kind = info.type.WhichOneof("value") or "value"
+            what = f"the input {info.name!r} is a {kind} without a shape"
+            raise ModelError(what, do="give it: read(model, known={...})")
+        tensor = info.type.tensor_type
+        shape = [_length(d, f"{info.name}.{k}", lengths) for k, d in enumerate(tensor.shape.dim)]
+        found[info.name] = ng.placeholder(shape, dtype_of(tensor.elem_type), name=info.name)
+    return found
+
+
+def _length(
+    dim: onnx.TensorShapeProto.Dimension, otherwise: str, lengths: Mapping[str, int | ng.Length]
+) -> int | ng.Length:
+    """A length that is known, or one that each call shows, by its name. Some write -1 and "?" for what has none."""
+    if dim.HasField("dim_value") and dim.dim_value >= 0:
+        return dim.dim_value
+    name = otherwise if dim.dim_param in ("", "?") else dim.dim_param
+    return lengths.get(name, ng.Length.symbol(name))

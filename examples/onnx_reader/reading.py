@@ -17,7 +17,7 @@ from onnx import defs, helper
 
 import ngraph_rewrite as ng
 from onnx_reader.bodies import Body
-from onnx_reader.files import array_of, definition, domain, dtype_of, full_name, located
+from onnx_reader.files import array_of, definition, domain, dtype_of, full_name, is_tensor, located, placeholders
 from onnx_reader.table import Entry, ModelError, NotKnown, Value, cast, find, is_term, settled, unless_lengths
 
 # Where NumPy computes with lengths that are not known yet; to other operators they are terms.
@@ -32,7 +32,7 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 @dataclass(frozen=True)
 class Model:
-    """A model as terms: its placeholders, its results and its weights, which are variables, each by its name."""
+    """A model as terms: its placeholders, its results and the weights that these need, variables, each by its name."""
 
     inputs: dict[str, ng.Op]
     outputs: dict[str, Value]
@@ -68,40 +68,17 @@ def read(
     values: dict[str, Value] = dict(walk.weights(model.graph, trainable))
     tensors = {i.name for i in model.graph.input if i.type.HasField("tensor_type")}
     values |= {n: np.asarray(v) if n in tensors else v for n, v in (known or {}).items()}
-    inputs = _placeholders([i for i in model.graph.input if i.name not in values], lengths or {})
+    inputs = placeholders([i for i in model.graph.input if i.name not in values], lengths or {})
     found = walk.graph(model.graph, values | inputs)
     outputs = {o.name: _declared(found[o.name], o) for o in model.graph.output}
-    return Model(inputs, outputs, {t.name: t for t in walk.arrays})
-
-
-def _placeholders(inputs: Sequence[onnx.ValueInfoProto], lengths: Mapping[str, int | ng.Length]) -> dict[str, ng.Op]:
-    """A placeholder for each input; a name of a length is one length, wherever it stands."""
-    found = {}
-    for info in inputs:
-        if not info.type.HasField("tensor_type") or not info.type.tensor_type.HasField("shape"):
-            kind = info.type.WhichOneof("value") or "value"
-            what = f"the input {info.name!r} is a {kind} without a shape"
-            raise ModelError(what, do="give it: read(model, known={...})")
-        tensor = info.type.tensor_type
-        shape = [_length(d, f"{info.name}.{k}", lengths) for k, d in enumerate(tensor.shape.dim)]
-        found[info.name] = ng.placeholder(shape, dtype_of(tensor.elem_type), name=info.name)
-    return found
+    used = set(ng.topological([t for v in outputs.values() for t in (v if isinstance(v, list) else [v]) if is_term(t)]))
+    return Model(inputs, outputs, {t.name: t for t in walk.arrays if t in used})
 
 
 def _declared(value: Value, info: onnx.ValueInfoProto) -> Value:
     """A result: lengths that are not known yet are a term, of the dtype that the model says."""
     lengths = isinstance(value, np.ndarray) and value.dtype == object
     return cast(value, dtype_of(info.type.tensor_type.elem_type or onnx.TensorProto.INT64)) if lengths else value
-
-
-def _length(
-    dim: onnx.TensorShapeProto.Dimension, otherwise: str, lengths: Mapping[str, int | ng.Length]
-) -> int | ng.Length:
-    """A length that is known, or one that each call shows, by its name. Some write -1 and "?" for what has none."""
-    if dim.HasField("dim_value") and dim.dim_value >= 0:
-        return dim.dim_value
-    name = otherwise if dim.dim_param in ("", "?") else dim.dim_param
-    return lengths.get(name, ng.Length.symbol(name))
 
 
 @dataclass(frozen=True)
@@ -119,9 +96,14 @@ class Walk:
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def weights(self, graph: onnx.GraphProto, trainable: bool) -> dict[str, Value]:
-        """What a graph brings: floats with axes as variables, the rest as arrays, since shapes are made of it."""
+        """What a graph brings: floats with axes as variables, the rest as arrays, since shapes are made of it.
+
+        Some exporters have constants instead; of these, single numbers are no weights.
+        """
         fixed = {name for n in graph.node if n.op_type == "BatchNormalization" for name in n.input[3:5]}
         found: dict[str, Value] = {t.name: array_of(t) for t in graph.initializer}
+        made = {n.output[0]: array_of(n.attribute[0].t) for n in graph.node if is_tensor(n)}
+        found |= {name: array for name, array in made.items() if array.size > 1}
         for name, array in found.items():
             if trainable and array.ndim and array.dtype in FLOATS:
                 make = ng.persistent_tensor if name in fixed else ng.variable
@@ -144,6 +126,8 @@ class Walk:
         """The values of some names, once all nodes are read in their order, of those that there are."""
         values = {**scope, "": None}
         for node in nodes:
+            if is_tensor(node) and node.output[0] in values:
+                continue  # a weight
             found = self.node(node, [_given(n, node, values) for n in node.input], values)
             values |= {name: v for name, v in zip(node.output, found, strict=False) if name}
         return {name: values[name] for name in wanted if name in values}

@@ -234,7 +234,7 @@ def interleaving(
         places: The lengths of the result.
 
     Returns:
-        The lengths of a part, how many zeros there are before an image and how many after, the number of steps, how many
+        The lengths of a part, how many zeros there are before an image, how many after, the number of steps, how many
         places they have together, and at which of them the result begins; nothing if windows are no whole steps.
 
     >>> interleaving((5,), (4,), (2,), (1,), (10,))
@@ -242,9 +242,9 @@ def interleaving(
     >>> interleaving((5,), (3,), (1,), (1,), (9,))
     ()
     """
-    every = list(zip(x, w, before, interior, places, strict=True))
+    every: list[tuple[Any, ...]] = list(zip(x, w, before, interior, places, strict=True))
     known = all(isinstance(n, int) for _, *numbers, _ in every for n in numbers)
-    if not known or any(size % (between + 1) for _, size, _, between, _ in every):  # type: ignore[operator]
+    if not known or any(size % (between + 1) for _, size, _, between, _ in every):
         return ()
     return tuple(zip(*(_interleaved(*axis) for axis in every), strict=True))
 

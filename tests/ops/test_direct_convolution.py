@@ -231,7 +231,7 @@ def test_columns_are_convolved_as_lines() -> None:
 
 @pytest.mark.parametrize(
     ("window", "after", "multiplied"),
-    # Zeros are put around products, or each class of places has one convolution; one has all if windows are whole steps.
+    # Zeros are put around products; each class of places has a convolution, or one has all if windows are whole steps.
     [(1, 0, ["gemm"]), (3, 1, ["convolution"] * 4), (4, 1, ["convolution"])],
 )
 def test_zeros_between_points_are_not_multiplied(window: int, after: int, multiplied: list[str]) -> None:
@@ -263,7 +263,8 @@ def test_windows_of_whole_steps_between_elements_are_more_filters(
     w = whole_numbers(seed + 1, [3 * groups, 2, *window], "float64")
     a = ng.placeholder((2, 2 * groups, ng.Length.symbol("first"), *lengths[1:]), "float64")
     b = images(*w.shape)
-    assume(all((n - 1) * (i + 1) + 1 + s + e >= k for n, i, s, e, k in zip(lengths, interior, before, after, window)))
+    every = zip(lengths, interior, before, after, window, strict=True)
+    assume(all((n - 1) * (i + 1) + 1 + s + e >= k for n, i, s, e, k in every))
     how = {"before": before, "after": after, "interior": interior}
     wanted = correlate(x, w, [1] * rank, before, after, interior, [1] * rank, groups=groups)
     with ng.make_transformer("cpu", threads=1) as transformer:
