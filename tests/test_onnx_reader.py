@@ -302,9 +302,44 @@ def test_the_example_runs_a_file(tmp_path: Path, capsys: Any) -> None:
 
 
 def made(text: str, *initializers: onnx.TensorProto, **options: Any) -> Any:
-    model = parser.parse_model(f'<ir_version: 10, opset_import: ["": 21, "own": 1]>\n{text}')
+    model = parser.parse_model(f'<ir_version: 10, opset_import: ["": 21, "own": 1, "com.microsoft": 1]>\n{text}')
     model.graph.initializer.extend(initializers)
     return reader.read(model, **options)
+
+
+# What onnxruntime writes into a model, and what it made it of: of floats, and of weights of 8 bits.
+FUSED = {
+    "y = com.microsoft.FastGelu (x, b)": 'c = Add (x, b)\n y = Gelu <approximate = "tanh"> (c)',
+    "y = com.microsoft.BiasGelu (x, b)": "c = Add (x, b)\n y = Gelu (c)",
+    "y = com.microsoft.QuickGelu <alpha = 2.0> (x)": "c = Add (x, x)\n d = Sigmoid (c)\n y = Mul (x, d)",
+    "y, , , s = com.microsoft.SkipLayerNormalization <epsilon = 0.5> (x, w, b, b)": "s = Add (x, w)\n"
+    "y = LayerNormalization <epsilon = 0.5> (s, b, b)",
+    "y = com.microsoft.FusedMatMul <transA = 1, alpha = 2.0> (x, w)": "c = Transpose (x)\n d = MatMul (c, w)\n"
+    "y = Add (d, d)",
+    'y = com.microsoft.FusedConv <activation = "LeakyRelu", activation_params = [0.5]> (i, f)': "c = Conv (i, f)\n"
+    "y = LeakyRelu <alpha = 0.5> (c)",
+    "y = com.microsoft.DynamicQuantizeMatMul (x, q, k, z, b)": "d = DequantizeLinear (q, k, z)\n c = MatMul (x, d)\n"
+    "y = Add (c, b)",
+    "y = com.microsoft.MatMulIntegerToFloat (q, q, k, k, z, z, b)": "d = DequantizeLinear (q, k, z)\n"
+    "c = MatMul (d, d)\n y = Add (c, b)",
+    "y, h = com.microsoft.DynamicQuantizeLSTM <hidden_size = 1> (t, v, r, , , , , , l, o, l, o)": ""
+    "n = Cast <to = 1> (v)\n m = Cast <to = 1> (r)\n e = Mul (n, l)\n g = Mul (m, l)\n"
+    "j = Transpose <perm = [0, 2, 1]> (e)\n p = Transpose <perm = [0, 2, 1]> (g)\n y, h = LSTM <hidden_size = 1> (t, j, p)",
+}
+
+
+@pytest.mark.parametrize("fused", FUSED)
+def test_what_onnxruntime_fuses_is_read_as_what_it_was_made_of(fused: str) -> None:
+    random = np.random.default_rng(1)
+    shapes = {"x": (3, 3), "w": (3, 3), "b": (3,), "i": (1, 1, 4, 4), "f": (2, 1, 2, 2), "t": (2, 1, 3)}
+    given: dict[str, Any] = {n: random.normal(size=s).astype("f") for n, s in shapes.items()}
+    given |= {n: random.integers(-9, 9, s).astype("b") for n, s in (("q", (3, 3)), ("v", (1, 3, 4)), ("r", (1, 1, 4)))}
+    given |= {"k": np.float32(0.5), "z": np.int8(1), "l": np.full(1, 0.25, "f"), "o": np.zeros(1, "b")}
+    arrays = [numpy_helper.from_array(np.asarray(v), n) for n, v in given.items()]
+    found, wanted = (
+        made(f"g () => (float y) {{ {text} }}", *arrays, trainable=False) for text in (fused, FUSED[fused])
+    )
+    assert_allclose(found.outputs["y"], wanted.outputs["y"], rtol=1e-5)
 
 
 def test_functions_of_a_model_are_read_with_their_attributes() -> None:
@@ -376,6 +411,27 @@ def test_a_loop_runs_as_long_as_values_say(known: bool) -> None:
         (wanted,) = ReferenceEvaluator(proto).run(None, given)
         for target in ("cpu", "reference"):
             assert_array_equal(computed(model, given, target)[0], wanted)
+
+
+def test_constants_are_weights_as_some_exporters_have_them() -> None:
+    """But neither numbers, nor what only says how large something is."""
+    model = made("""agraph (float[1, 1, 2] x) => (float[1, 1, 4] y) {
+        w = Constant <value = float[2] {1.0, 2.0}> ()
+        one = Constant <value = float[1] {1.0}> ()
+        scales = Constant <value = float[3] {1.0, 1.0, 2.0}> ()
+        a = Mul (x, w)
+        b = Add (a, one)
+        y = Resize <mode = "nearest"> (b, , scales) }""")
+    assert list(model.weights) == ["w"]
+
+
+def test_a_branch_for_other_inputs_is_none_if_the_condition_is_known() -> None:
+    text = """agraph (float[2] x, bool b) => (float[2] y) { y = If (b) <
+        then_branch = one () => (float[2] p) { p = Neg (x) },
+        else_branch = other () => (float[2] q) { q = Reshape <shape = [3]> (x) }> }"""
+    with pytest.raises(reader.NotKnown, match="(?s)cannot reshape.*give the value of b"):
+        made(text)
+    assert made(text, known={"b": True}).outputs["y"].shape == (2,)
 
 
 def test_a_shape_that_is_computed_may_be_given() -> None:
@@ -621,7 +677,7 @@ def test_draws_are_drawn_by_each_call() -> None:
 
 
 def test_functions_of_one_name_differ_by_their_overload() -> None:
-    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 21, "own": 1]>
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 21, "own": 1, "com.microsoft": 1]>
         agraph (float x) => (float y, float z) { y = own.f:a (x)  z = own.f:b (x) }
         <domain: "own", overload: "a", opset_import: ["": 21]> f (x) => (y) { y = Neg (x) }
         <domain: "own", overload: "b", opset_import: ["": 21]> f (x) => (y) { y = Abs (x) }

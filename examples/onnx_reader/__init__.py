@@ -11,6 +11,7 @@ from onnx_reader import (  # noqa: F401  each fills the table
     arrangement,
     control,
     elementwise,
+    fused,
     indexing,
     quantized,
     recurrent,

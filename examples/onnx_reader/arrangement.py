@@ -61,8 +61,8 @@ def arange(start: Value, limit: Value, delta: Value, *, stash_type: int = 1) -> 
     """Floats are computed in their dtype, those of 16 bits in another."""
     ends = [v.item() for v in (start, limit, delta)]
     if any(isinstance(n, ng.Length) for n in ends):
-        whole = [n if isinstance(n, ng.Length) else int(n) for n in ends]
-        return ng.numpy.astype(ng.numpy.arange(*whole), start.dtype if start.dtype != object else "int64")
+        whole = ng.numpy.arange(*(n if isinstance(n, ng.Length) else int(n) for n in ends))
+        return ng.numpy.astype(whole, start.dtype if start.dtype != object else "int64")
     if start.dtype.kind in "iu":
         return np.arange(*ends, dtype=start.dtype)
     a, b, step = (cast(v, dtype_of(stash_type) if v.dtype.itemsize < 4 else v.dtype) for v in (start, limit, delta))
@@ -132,7 +132,7 @@ def cut(x: Value, starts: Value, ends: Value, axes: Value = None, steps: Value =
     steps = np.ones(len(starts), int) if steps is None else steps
     for axis, start, end, step in zip(along, starts.tolist(), ends.tolist(), steps.tolist(), strict=False):
         chosen[axis] = _piece(start, end, step, x.shape[axis])
-    return x[tuple(chosen)]
+    return (term(x) if any(isinstance(n, ng.Length) for s in chosen for n in (s.start, s.stop)) else x)[tuple(chosen)]
 
 
 def _piece(start: Any, end: Any, step: int, n: Any) -> slice:

@@ -25,7 +25,9 @@ def choose(condition: Value, *, then_branch: Any, else_branch: Any) -> tuple[Val
 
     try:
         found = ng.cond(ng.numpy.reshape(condition, ()), branch(then_branch), branch(else_branch), *uses.values())
-    except ng.AxesError as error:
+    except NotKnown:
+        raise
+    except (ng.AxesError, ModelError) as error:  # a branch may be for other inputs than these
         raise NotKnown(f"the condition is computed by the model, and {error.what}", condition) from error
     return tuple(found)
 
