@@ -324,7 +324,8 @@ FUSED = {
     "c = MatMul (d, d)\n y = Add (c, b)",
     "y, h = com.microsoft.DynamicQuantizeLSTM <hidden_size = 1> (t, v, r, , , , , , l, o, l, o)": ""
     "n = Cast <to = 1> (v)\n m = Cast <to = 1> (r)\n e = Mul (n, l)\n g = Mul (m, l)\n"
-    "j = Transpose <perm = [0, 2, 1]> (e)\n p = Transpose <perm = [0, 2, 1]> (g)\n y, h = LSTM <hidden_size = 1> (t, j, p)",
+    "j = Transpose <perm = [0, 2, 1]> (e)\n p = Transpose <perm = [0, 2, 1]> (g)\n"
+    "y, h = LSTM <hidden_size = 1> (t, j, p)",
 }
 
 

@@ -180,7 +180,7 @@ def cut_along(x: Value, axis: int, parts: Any) -> list[Value]:
 def pad(x: Value, pads: Value, value: Value = None, axes: Value = None, *, mode: str = "constant") -> Value:
     """Negative numbers cut off, before anything is added."""
     rank, amounts = len(x.shape), np.asarray(pads).reshape(2, -1).T
-    every = np.zeros((rank, 2), amounts.dtype)
+    every, x = np.zeros((rank, 2), amounts.dtype), term(x) if amounts.dtype == object else x
     every[list(places(axes, rank))] = amounts
     cuts = [(_less(a), n - _less(b) if _less(b) else None) for (a, b), n in zip(every.tolist(), x.shape, strict=True)]
     x = x[tuple(slice(*cut) for cut in cuts)]
