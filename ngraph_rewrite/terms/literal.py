@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +37,14 @@ class Literal:
 
     def __init__(self, value: Any, dtype: Any = None) -> None:
         data = as_numbers(value, dtype)
-        if data.ndim and data.size:
-            flat = np.ascontiguousarray(data).reshape(-1)
-            bits = flat.view(f"V{flat.itemsize}")
-            if bool((bits == bits[0]).all()):
-                data = flat[0].reshape(())
+        if data.ndim and data.size and _is_uniform(data):
+            data = data.reshape(-1)[0].reshape(())
         self._data = np.array(data, order="C", copy=True)
         self._data.setflags(write=False)
         self.dtype = self._data.dtype
         self.scalar = self._data.item() if self._data.ndim == 0 else None
-        content = self._data.tobytes()
-        self._number = (self.dtype, content) if self.scalar is not None else None
-        self._hash = hash((self.dtype, self._data.shape, content))
+        self._number = (self.dtype, self._data.tobytes()) if self.scalar is not None else None
+        self._hash = hash((self.dtype, self._data.shape, crc32(_octets(self._data).data)))
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -59,7 +56,7 @@ class Literal:
         return (
             self.dtype == other.dtype
             and self._data.shape == other._data.shape
-            and self._data.tobytes() == other._data.tobytes()
+            and np.array_equal(_octets(self._data), _octets(other._data))
         )
 
     def __hash__(self) -> int:
@@ -103,6 +100,22 @@ class Literal:
             return self
         with np.errstate(all="ignore"):
             return Literal(self._data.astype(wanted))
+
+
+def _octets(data: NDArray[Any]) -> NDArray[np.uint8]:
+    """The bytes of an array that is contiguous, without a copy."""
+    return data.reshape(-1).view(np.uint8)
+
+
+def _is_uniform(data: NDArray[Any]) -> bool:
+    """Whether all elements have the same bits. Those of most arrays differ soon."""
+    first = _bits(data.flat[:64])
+    return bool((first == first[0]).all() and (_bits(data.reshape(-1)) == first[0]).all())
+
+
+def _bits(flat: NDArray[Any]) -> NDArray[Any]:
+    """Elements as integers of their bits."""
+    return np.ascontiguousarray(flat).view(f"u{flat.itemsize}")
 
 
 def number(value: Any, dtype: DType) -> Literal:
