@@ -217,6 +217,17 @@ def test_images_whose_size_a_call_says_have_the_kernel_too() -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize(("count", "multiplied"), [(1, "gemm"), (64, "convolution_across")])
+def test_some_places_of_a_few_images_are_not_worth_the_kernel(count: int, multiplied: str) -> None:
+    """Vectors would be empty but for these places: a matrix of their windows is small."""
+    term, _, values = example((count, 16, 2, 2), (32, 16, 3, 3))
+    a, b, _ = values
+    ((wanted,), _) = both([term], values)
+    found, stats = run(term, {a: values[a], b: values[b]})
+    np.testing.assert_array_equal(found, wanted)
+    assert multiplied in kernels(stats)
+
+
 def test_columns_are_convolved_as_lines() -> None:
     a, b = images(2, 3, 20, 1, dtype="float32"), images(4, 3, 5, 1, dtype="float32")
     values = {op: whole_numbers(seed, op.shape, "float32") for seed, op in enumerate((a, b))}
