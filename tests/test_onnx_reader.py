@@ -468,7 +468,7 @@ SAID: dict[str, tuple[int, str, dict[str, Any], list[Any]]] = {
         {"x": np.arange(5), "a": np.array([-9]), "b": np.array([-(2**63)]), "c": np.array([-2])}, [np.arange(1)],
     ),
     "a slice to a billion is all that there is": (
-        13, """agraph (float[3] x) => (float[3] y) {
+        13, """agraph (float[n] x) => (float[n] y) {
             a = Constant <value_ints = [0]> ()
             b = Constant <value_ints = [1000000000]> ()
             z = Slice (x, a, b)
@@ -476,7 +476,7 @@ SAID: dict[str, tuple[int, str, dict[str, Any], list[Any]]] = {
         {"x": np.ones(3, "f")}, [np.full(3, 2, "f")],
     ),
     "a range may end at a length as a float, and what is known be expanded to lengths": (
-        17, """agraph (float[3, 2] x) => (float[3] y, float[3, 2] z) {
+        17, """agraph (float[n, 2] x) => (float[n] y, float[n, 2] z) {
             shape = Shape (x)
             ones = Constant <value_floats = [1.0, 1.0]> ()
             z = Expand (ones, shape)
@@ -487,6 +487,13 @@ SAID: dict[str, tuple[int, str, dict[str, Any], list[Any]]] = {
             step = Constant <value_float = 1.0> ()
             y = Range (start, end, step) }""",
         {"x": np.ones((3, 2), "f")}, [np.arange(3, dtype="f"), np.ones((3, 2), "f")],
+    ),
+    "windows two places apart begin where half of the padding says, however large an image is": (
+        12, """agraph (float[1, 1, h, w] x) => (float[1, 1, i, j] y, float[1, 1, k, l] z) {
+            y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], auto_pad = "SAME_UPPER"> (x)
+            z = MaxPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1> (x) }""",
+        {"x": np.arange(12, dtype="f").reshape(1, 1, 3, 4)},
+        [np.array([[[[6, 7], [10, 11]]]], "f"), np.array([[[[5, 7], [9, 11]]]], "f")],
     ),
     "integers are divided by a scale that is no integer": (
         21, "agraph (int32[4] x, float s, uint8 z) => (uint8[4] y) { y = QuantizeLinear (x, s, z) }",

@@ -44,12 +44,15 @@ def slide(x: Value, sizes: Any, strides: Numbers, dilations: Numbers, pads: Numb
     return own._replace(before=tuple(pads[:count]), after=tuple(pads[count:]))
 
 
-def _same(length: Any, reach: int, stride: int) -> int:
+def _same(length: Any, reach: int, stride: int) -> Any:
     """The padding with which there are ceil(length / stride) windows."""
     if stride == 1:
         return reach - 1
-    length = known_length(length, "an image")
-    return max((-(-length // stride) - 1) * stride + reach - length, 0)
+    more = (-(-length // stride) - 1) * stride + reach - length
+    if reach >= stride:  # then it is never less than 0
+        return more
+    known_length(length, "an image")
+    return max(more, 0)
 
 
 # -- convolution ------------------------------------------------------------------------------------------
