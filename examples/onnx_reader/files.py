@@ -31,13 +31,16 @@ def located(error: ng.NGraphRewriteError, node: onnx.NodeProto, inputs: Sequence
     where = f"the node {node.name or '(no name)'}: {', '.join(node.output)} = {node.op_type}({', '.join(node.input)})"
     if isinstance(error, NotKnown):
         return NotKnown(error.what, error.value, where)
-    names = sorted({s for v in inputs for n in getattr(v, "shape", ()) for s in _names(n)})
+    names = _uncertain([v.shape for v in inputs if isinstance(v, ng.Op)])
     do = _more_lengths(names) if names and isinstance(error, ng.AxesError) else error.do
     return ModelError(error.what, where=where, do=do)
 
 
-def _names(length: Any) -> Sequence[str]:
-    return length.names if isinstance(length, ng.Length) else ()
+def _uncertain(shapes: Sequence[Sequence[Any]]) -> list[str]:
+    """The names of lengths that some shapes have and others lack, or of all there are."""
+    every = [{n for n in shape if isinstance(n, ng.Length)} for shape in shapes] or [set()]
+    found = set.union(*every) - set.intersection(*every) or every[0]
+    return sorted({name for length in found for name in length.names})
 
 
 def _more_lengths(names: Sequence[str]) -> str:
