@@ -72,10 +72,15 @@ def is_exact_sum(term: Op, value: Array, size: Array, args: list[Array]) -> Arra
     if not known or not all(is_float(a.dtype) and np.isfinite(a).all() for a in args):
         return none
     unit, most = float(np.prod([_unit(a) for a in args])), 2.0 ** (finfo(value.dtype).nmant - 1)
+    count = 1.0 if short in _ADDED else args[0].size / value.size
+    squared = 2 if short == "variance" else 1
+    if not count:
+        return none
     with np.errstate(all="ignore"):
+        if (unit / count) ** squared < float(finfo(value.dtype).smallest_subnormal):
+            return none  # there may be parts that are lost
         if short in _ADDED:
             return np.asarray(size.astype(np.float64) < unit * most)
-        count = args[0].size / value.size
         if short == "mean":
             return np.asarray(_is_mean(value.astype(np.float64), count, unit) & (size * count < unit * most))
         if np.frexp(count)[0] != 0.5:
