@@ -110,6 +110,15 @@ def test_at_a_pole_far_away_there_is_no_slope() -> None:
         assert checked("lgamma(x)  =>  d * digamma(x)", "axes", seed=seed).status == PASSED
 
 
+def test_an_infinite_sum_hides_no_adjoint_of_another_sum() -> None:
+    x = term("core.placeholder", axes=[2, 2], dtype="float64")
+    each, values = term("semi.exp", x), {x: np.array([[800.0, 0.0], [1.0, 2.0]])}
+    sums = term("semi.sum", each, axes=(1,))
+    assert disagreement(sums, x, each, values, np.ones(2)) is None
+    wrong = disagreement(sums, x, term("semi.negative", each), values, np.ones(2))
+    assert wrong is not None and np.isnan(wrong[1]).tolist() == [[True, True], [False, False]]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_few_examples_are_enough_of_what_is_defined_between_0_and_1_alone(seed: int) -> None:
     """Some are of either sign, or have no element: more are drawn then, and moved to where there is a value."""
