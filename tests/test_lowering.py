@@ -123,6 +123,18 @@ def test_an_op_of_somebody_else_that_nothing_lowers_wants_a_file_of_theirs(match
         lower([term], CPU, matchers)
 
 
+def test_attributes_that_python_calls_equal_are_lowered_apart() -> None:
+    ng.place_family("apart", above="axes")
+    ng.op("apart.scale")(lambda x, *, by: x)
+    text = "scale(x, by=k) => x * constant(value=literal(k, x.dtype), axes=axes_of())"
+    rules = ng.rule(text, family="apart", to="axes", kind="lower", name="apart")
+    x = ng.placeholder([H])
+    scaled = [ng.make_op("apart.scale", ng.negative(-x), by=by) for by in (0.0, -0.0)]
+    with ng.make_transformer("cpu", rules=rules) as transformer:
+        found = transformer.computation(scaled, x)(np.ones(x.shape, np.float32))
+    assert [np.signbit(v).any() for v in found] == [False, True]
+
+
 # -- what goes wrong --------------------------------------------------------------------------------
 
 

@@ -91,21 +91,28 @@ class PatternSearch:
         fixed.update((a, bound[n]) for a, n in pattern.binds if n in bound)
         if self.solver is not None:
             fixed.update(self.solver.forced(dict(pattern.binds), bound))
-        values = attribute_values(definition, tuple(a.type for a in args), wish, self.domain)
-        if len(fixed) == len(definition.attributes):
-            values = [tuple(fixed[a] for a in definition.attributes)]
         binds = {n: a for a, n in reversed(pattern.binds)}  # of a name that stands twice, where it stands first
         same = {a: binds[n] for a, n in pattern.binds}
-        for attrs in self.options(f"{site}=", values):
-            chosen = dict(zip(definition.attributes, attrs, strict=True)) | fixed
+        for attrs in self.options(f"{site}=", self.attributes(definition, args, wish, fixed)):
+            chosen = dict(zip(definition.attributes, attrs, strict=True)) | ({} if definition.apart else fixed)
             term = self.make(definition, args, tuple([chosen[same.get(a, a)] for a in definition.attributes]))
             if term is None or any(term.attribute(a) != term.attribute(first) for a, first in same.items()):
                 continue
             if all(term.attribute(a) == v for a, v in fixed.items()):
-                now = {**bound, **{n: term.attribute(a) for n, a in binds.items()}}
+                now = {**{n: term.attribute(a) for n, a in binds.items()}, **bound}
                 if self.admits(bound, now):
                     self.made[definition].append(term)
                     yield term, now
+
+    def attributes(
+        self, definition: OpDef, args: tuple[Op, ...], wish: TensorType | None, fixed: Bindings
+    ) -> Sequence[tuple[Any, ...]]:
+        """What to try of attributes of which some are fixed."""
+        names = definition.attributes
+        if len(fixed) == len(names) and not definition.apart:
+            return [tuple(fixed[a] for a in names)]
+        values = attribute_values(definition, tuple(a.type for a in args), wish, self.domain)
+        return _equal(names, values, fixed) if definition.apart and fixed else values
 
     def groupings(self, definition: OpDef, args: tuple[Op, ...], site: str) -> Iterator[Op]:
         """Nests of some operands: grouped from the left, from the right and in the middle, and in another order."""
@@ -208,6 +215,16 @@ class PatternSearch:
             term = self.make(lookup("core.constant"), (), (value, TensorType(like.dtype, axes).axes))
             if term is not None:
                 yield (term,)
+
+
+def _equal(names: Sequence[str], values: Sequence[tuple[Any, ...]], fixed: Bindings) -> list[tuple[Any, ...]]:
+    """Attributes with some that are fixed, and with others that Python calls equal to these: patterns take them too."""
+    given = [dict(zip(names, attrs, strict=True)) for attrs in values]
+    zeros = {name: -value for name, value in fixed.items() if type(value) is float and value == 0}
+    made = [own | dict(fixed) for own in given] if len(fixed) < len(names) else [dict(fixed)]
+    made += [own | zeros for own in made if zeros]
+    made += [own for own in given if all(own[name] == value for name, value in fixed.items())]
+    return [tuple(own[name] for name in names) for own in made]
 
 
 # Of so many terms of an op it is remembered how they were made.

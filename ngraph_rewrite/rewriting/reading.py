@@ -139,7 +139,8 @@ class Reader(Names):
 
     def compared(self, attribute: str, value: ast.expr) -> Expression:
         """What an attribute is compared with; a dtype is one that there is."""
-        found = self.expression(value, ())
+        do = f"write {attribute}= with a name of its own here, and compare that in the guard"
+        found = self.expression(value, (), do)
         if attribute == "dtype" and "core" in self.families and isinstance(found.tree, ast.Constant):
             try:
                 check_dtype(found.tree)

@@ -31,6 +31,7 @@ _COMPARE = {
     ast.Eq: "equal", ast.NotEq: "not_equal",
 }  # fmt: skip
 _UNARY = {ast.USub: "negative", ast.Invert: "logical_not"}
+_BOUND = "bind it on the left, or with where"
 
 
 @dataclass
@@ -104,8 +105,8 @@ class Names:
             return None
         return self.definition(node, ast.Name(short, ast.Load())), operands
 
-    def expression(self, node: ast.expr, names: Iterable[str]) -> Expression:
-        """An attribute expression all of whose names are bound."""
+    def expression(self, node: ast.expr, names: Iterable[str], do: str = _BOUND) -> Expression:
+        """An attribute expression all of whose names are bound; else an error says what to do."""
         node = self.expand(node)
         try:
             found = check_expression(node)
@@ -116,7 +117,7 @@ class Names:
         called = {id(c.func) for c in every if isinstance(c, ast.Call)}
         for part in every:
             if isinstance(part, ast.Name) and part.id not in known and id(part) not in called:
-                raise self.error(part, f"`{part.id}` is not bound", "bind it on the left, or with where")
+                raise self.error(part, f"`{part.id}` is not bound", do)
         return replace(found, span=span_of(node))
 
     def read(self, piece: Piece) -> ast.expr:

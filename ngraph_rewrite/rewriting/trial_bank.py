@@ -9,6 +9,7 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import Info, Uid
+from ngraph_rewrite.terms.keys import apart
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
@@ -29,7 +30,7 @@ class TrialBank(TermBank):
 
     def attempt(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op | None:
         """The term, or None if it is not well-typed."""
-        key = definition, tuple([a.type for a in args]), attrs
+        key = definition, tuple([a.type for a in args]), apart(attrs) if definition.apart else attrs
         if key in self._refused:
             return None
         try:

@@ -7,12 +7,12 @@ per (op, argument types, attributes).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 from ngraph_rewrite.terms.canonical import TermOrder, flattened, identity_of, stored_attributes
 from ngraph_rewrite.terms.catalogue import MANY, OpDef
 from ngraph_rewrite.terms.info import NO_INFO, Info
+from ngraph_rewrite.terms.keys import Tables
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.shared import Shared
 from ngraph_rewrite.types.sorts import Profile
@@ -34,8 +34,8 @@ class TermBank:
     __slots__ = ("_interned", "_order", "_own", "near", "tables")
 
     def __init__(self) -> None:
-        self.tables: defaultdict[OpDef, dict[Any, Op]] = defaultdict(dict)
-        self.near: defaultdict[OpDef, dict[Any, Near]] = defaultdict(dict)
+        self.tables: dict[OpDef, dict[Any, Op]] = Tables()
+        self.near: dict[OpDef, dict[Any, Near]] = Tables()
         self._interned: dict[TensorType, TensorType] = {}
         self._own: dict[int, tuple[TensorType, TensorType]] = {}  # by the identity of a type, which it keeps alive
         self._order = TermOrder()

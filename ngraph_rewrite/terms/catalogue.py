@@ -28,7 +28,7 @@ from ngraph_rewrite.terms.declaring import (
     checked_type,
     parameters,
 )
-from ngraph_rewrite.terms.keys import is_simple, keyed, truths
+from ngraph_rewrite.terms.keys import apart, is_simple, keyed, truths
 from ngraph_rewrite.types.sorts import Profile
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -85,6 +85,8 @@ class OpDef:
         traits: Any of `TRAITS`.
         profile: What a signature declares of it, if its terms are no tensors.
         below: The op just below which it stands in the order in which rules go down, if not where its family does.
+        apart: Whether attributes that Python calls equal make different terms, as 0.0 and -0.0, or 1 and True: those of
+            ops that ship are stored in one form.
     """
 
     name: str
@@ -101,6 +103,7 @@ class OpDef:
     short: str = ""
     profile: Profile | None = field(default=None, repr=False)
     below: str = ""
+    apart: bool = False
 
     def __repr__(self) -> str:
         return self.name
@@ -113,8 +116,7 @@ class OpDef:
     @property
     def shipped(self) -> bool:
         """Whether this package declares it, and not its user or another package."""
-        module = getattr(self.type_rule, "__module__", None)  # of what is executed as text it may be None
-        return self.profile is None and (module or "").startswith("ngraph_rewrite.")
+        return self.profile is None and _ships(self.type_rule)
 
     @property
     def commutative(self) -> bool:
@@ -146,7 +148,13 @@ class OpDef:
             given = dict(checked_attributes(self.name, self.attributes, self.normalise, found))
             attrs = tuple(given[name] for name in self.attributes)
         check_hashes(self.name, self.attributes, attrs)
+        attrs = apart(attrs) if self.apart else attrs
         return attrs, checked_type(self.name, self.type_rule, self.type_rule(*types, **given))
+
+
+def _ships(type_rule: TypeRule) -> bool:
+    module = getattr(type_rule, "__module__", None)  # of what is executed as text it may be None
+    return (module or "").startswith("ngraph_rewrite.")
 
 
 @lru_cache(maxsize=1 << 14)
@@ -241,6 +249,7 @@ def op(
             family=family,
             short=short,
             below=below,
+            apart=bool(attributes) and not _ships(type_rule),
         )
         return type_rule
 

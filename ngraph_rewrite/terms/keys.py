@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def is_simple(attrs: tuple[Any, ...]) -> bool:
 
 
 def _holds_float(value: Any) -> bool:
-    return any(map(_holds_float, value)) if type(value) is tuple else isinstance(value, float | np.floating)
+    return any(map(_holds_float, value)) if isinstance(value, tuple) else isinstance(value, float | np.floating)
 
 
 def truths(value: Any) -> Any:
@@ -53,7 +54,80 @@ def truths(value: Any) -> Any:
     >>> truths((1, (True, 2))), truths((1, 2))
     ((None, (True, None)), None)
     """
-    if type(value) is tuple:
+    if isinstance(value, tuple):
         inside = tuple([truths(v) for v in value])
         return inside if any(inside) else None
     return isinstance(value, bool | np.bool_) or None
+
+
+class Apart(tuple[Any, ...]):
+    """Attributes that equal only the same attributes: of numbers the type counts, and the sign of a zero.
+
+    >>> (0.0, 1) == (-0.0, True), Apart((0.0, 1)) == (-0.0, 1), Apart((0.0, 1)) == (0.0, True), Apart((0.0,)) == (0.0,)
+    (True, False, False, True)
+    """
+
+    __slots__ = ()
+    __hash__ = tuple.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and _same(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+def apart(attrs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The attributes as those that equal only the same ones, if there are others that Python calls equal.
+
+    >>> type(apart((1, "sum"))), type(apart((1, 2.0)))
+    (<class 'tuple'>, <class 'ngraph_rewrite.terms.keys.Apart'>)
+    """
+    return attrs if type(attrs) is Apart or is_simple(attrs) else Apart(attrs)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if one is other:
+        return True
+    if not isinstance(one, _NUMBERS) and not isinstance(other, _NUMBERS):
+        return bool(one == other)
+    if type(one) is not type(other) or one != other:
+        return False
+    return not isinstance(one, float | np.floating) or math.copysign(1, one) == math.copysign(1, other)
+
+
+_NUMBERS = (int, float, np.bool_, np.number)
+
+
+class TableApart(dict[Any, Any]):
+    """A table whose keys end in attributes, which it tells apart.
+
+    >>> table = TableApart()
+    >>> table[(), (True,)] = "yes"
+    >>> table.get(((), (1,))), table.get(((), (True,)))
+    (None, 'yes')
+    """
+
+    __slots__ = ()
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(_apart(key), default)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(_apart(key), value)
+
+
+def _apart(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (*key[:-1], apart(key[-1])) if key and type(key[-1]) is tuple else key
+
+
+class Tables(dict[Any, dict[Any, Any]]):
+    """A table for each op, made when it is asked for: for one whose attributes are told apart, such a table."""
+
+    __slots__ = ()
+
+    def __missing__(self, definition: Any) -> dict[Any, Any]:
+        found = self[definition] = TableApart() if definition.apart else {}
+        return found

@@ -254,7 +254,8 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "rule a: transpose(x, perm=x) => x\n", 2, 9, "`x` names a term and an attribute", "use two names",
     ),
     "attribute of bound names": (
-        SEMI + "rule a: transpose(x, perm=(p, 0)) => x\n", 2, 28, "`p` is not bound", BIND,
+        SEMI + "rule a: transpose(x, perm=(p, 0)) => x\n", 2, 28, "`p` is not bound",
+        "write perm= with a name of its own here, and compare that in the guard",
     ),
     "sequence of one": (
         SEMI + "rule a: exp(x...) => x\n", 2, 9, "semi.exp takes 1 arguments: a sequence cannot stand here",

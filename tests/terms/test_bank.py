@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -15,7 +16,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.errors import AttributeValueError, NGraphRewriteError, OutOfRangeError
 from ngraph_rewrite.ops import semi_movement
 from ngraph_rewrite.terms.bank import TermBank
-from ngraph_rewrite.terms.catalogue import MANY, lookup
+from ngraph_rewrite.terms.catalogue import MANY, lookup, op
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -128,6 +129,23 @@ def test_equal_numbers_are_stored_as_what_they_are(numbers: list[float]) -> None
     x = adopted(bank, ng.placeholder([]))
     for number in numbers:
         assert bank.make(safelog, (x,), (number,)).attrs == (Literal(number, "float32"),)
+
+
+@op("bank_test.own")
+def _own(x: ng.TensorType, *, k: Any) -> ng.TensorType:
+    """An op that takes its attribute as it is."""
+    return x
+
+
+@given(st.permutations([0, 0.0, -0.0, 1, 1.0, True, (1, "a"), (True, "a")]))
+def test_attributes_of_ones_own_op_that_python_calls_equal_make_different_terms(given: list[Any]) -> None:
+    bank, own = TermBank(), lookup("bank_test.own")
+    x = adopted(bank, ng.placeholder([]))
+    terms = [bank.make(own, (x,), (k,)) for k in given]
+    assert len(set(terms)) == len(given) and not any(a.same_as(b) for a, b in itertools.combinations(terms, 2))
+    for k, term in zip(given, terms, strict=True):
+        assert repr(term.attrs) == repr((k,))
+        assert bank.make(own, (x,), (k,)) is term is bank.adopt(term, (x,)) and term in bank
 
 
 @given(TERMS)

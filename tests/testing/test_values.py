@@ -8,6 +8,7 @@ import operator
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngraph_rewrite.lowering.passes import library
+from ngraph_rewrite.ops.checks import float_only
+from ngraph_rewrite.rewriting.domain import Domain
+from ngraph_rewrite.rewriting.domains_attributes import attribute_domain
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import op
@@ -350,6 +354,28 @@ def _deeper(x: TensorType) -> TensorType:
 def _chosen(x: TensorType, *, k: int) -> TensorType:
     """An op of whose attribute nobody says what it may be."""
     return x
+
+
+@op("values_test.kind", "elementwise", meaning=lambda term, x: x + len(repr(term.attribute("k"))))
+def _kind(x: TensorType, *, k: Any) -> TensorType:
+    """An op that tells numbers apart that Python calls equal."""
+    float_only(x)
+    return x
+
+
+@attribute_domain("values_test.kind")
+def _kinds(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> list[tuple[Any, ...]]:
+    return [(1,), (1.0,), (True,), (0.0,)]
+
+
+KINDS = ["values_test.kind(x, k=1) => x + 1", "values_test.kind(x, k=0.0) => x + 3",
+         "values_test.kind(x, k=k) => x + 1\n    if k == 1",
+         "values_test.kind(values_test.kind(x, k=k), k=k) => values_test.kind(x, k=k) + 1\n    if k == 1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("equation", KINDS)
+def test_a_rule_is_tried_on_all_attributes_that_python_calls_equal(equation: str) -> None:
+    assert checked(rule_of(equation, header="explore semi"), 20).status == FAILED
 
 
 ODD = [
