@@ -93,7 +93,11 @@ class PatternSearch:
             fixed.update(self.solver.forced(dict(pattern.binds), bound))
         binds = {n: a for a, n in reversed(pattern.binds)}  # of a name that stands twice, where it stands first
         same = {a: binds[n] for a, n in pattern.binds}
-        for attrs in self.options(f"{site}=", self.attributes(definition, args, wish, fixed)):
+        values = self.attributes(definition, args, wish, fixed)
+        if self.bank.refuses(definition, args):  # it goes on as if each had been tried
+            self.tries -= min(self.tries, sum(1 for _ in self.options(f"{site}=", values)))
+            return
+        for attrs in self.options(f"{site}=", values):
             chosen = dict(zip(definition.attributes, attrs, strict=True)) | ({} if definition.apart else fixed)
             term = self.make(definition, args, tuple([chosen[same.get(a, a)] for a in definition.attributes]))
             if term is None or any(term.attribute(a) != term.attribute(first) for a, first in same.items()):

@@ -70,6 +70,7 @@ class Equation(NamedTuple):
     needs: frozenset[str]
 
 
+@lru_cache(maxsize=64)
 def conjuncts(rule: Rule) -> tuple[Conjunct, ...]:
     """The parts of a rule's guard that must all hold, in order.
 
@@ -95,6 +96,7 @@ def _dtypes_read(expression: Expression) -> tuple[str, ...]:
     return tuple(sorted({n.id for n in names})) if {id(n) for n in names} == {id(n) for n in reads} else ()
 
 
+@lru_cache(maxsize=64)
 def equations(rule: Rule) -> tuple[Equation, ...]:
     """The conjuncts that say what an attribute or a property is equal to."""
     reads = _Reads(rule)
@@ -189,6 +191,10 @@ class Solver:
     def __post_init__(self) -> None:
         self.conjuncts = [c for c in conjuncts(self.rule) if not c.needs & _LATE]
         self.equations = equations(self.rule)
+        self._of_attributes: dict[str, list[Equation]] = {}
+        for equation in self.equations:
+            if equation.what == "":
+                self._of_attributes.setdefault(equation.name, []).append(equation)
         self._decided: dict[tuple[Any, ...], bool] = {}
         self._wished = self._wished_dtype() if self.near else None
         self._shapes = tuple(dict.fromkeys(s for e in self.equations if not e.needs for s in self._fitting(e)))
@@ -220,10 +226,9 @@ class Solver:
         """The attributes, by what they are called in `names`, for which equations give a value."""
         return {
             attribute: value
-            for equation in self.equations
-            if equation.what == ""
             for attribute, name in names.items()
-            if name == equation.name and name not in bound
+            if name not in bound
+            for equation in self._of_attributes.get(name, ())
             for value in self._values(equation, bound)
         }
 

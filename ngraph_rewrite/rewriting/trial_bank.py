@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ngraph_rewrite.errors import NGraphRewriteError
+import numpy as np
+
+from ngraph_rewrite.errors import DTypeError, NGraphRewriteError
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import Info, Uid
 from ngraph_rewrite.terms.keys import apart
+from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
@@ -26,6 +29,7 @@ class TrialBank(TermBank):
         super().__init__()
         self.failed: Op | None = None
         self._refused: set[tuple[OpDef, tuple[TensorType, ...], tuple[Any, ...]]] = set()
+        self._unfit: set[tuple[OpDef, tuple[Any, ...]]] = set()
         self._leaves: dict[tuple[str, TensorType], Op] = {}
 
     def attempt(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op | None:
@@ -35,9 +39,15 @@ class TrialBank(TermBank):
             return None
         try:
             return self.make(definition, args, attrs)
-        except NGraphRewriteError:
+        except NGraphRewriteError as error:
             self._refused.add(key)
+            if isinstance(error, DTypeError) and not any(isinstance(a, np.dtype | Literal) for a in attrs):
+                self._unfit.add((definition, _dtypes(args)))
             return None
+
+    def refuses(self, definition: OpDef, args: tuple[Op, ...]) -> bool:
+        """Whether an op refused arguments of these dtypes, for which its attributes, that are none, do not answer."""
+        return bool(self._unfit) and (definition, _dtypes(args)) in self._unfit
 
     def leaf(self, name: str, type_: TensorType) -> Op:
         """A placeholder: the same one for the same name and type; for a tuple the tuple of some."""
@@ -50,3 +60,7 @@ class TrialBank(TermBank):
             found = Op(lookup("core.placeholder"), (), attrs, type_, Info(name))
             self._leaves[name, type_] = found
         return found
+
+
+def _dtypes(args: tuple[Op, ...]) -> tuple[Any, ...]:
+    return tuple([a.type if isinstance(a.type, TupleType) else a.type.dtype for a in args])

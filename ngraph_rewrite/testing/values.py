@@ -25,6 +25,7 @@ from ngraph_rewrite.testing.rarely import rare_examples
 from ngraph_rewrite.testing.seldom import FLOATS
 from ngraph_rewrite.testing.shrinking import shrunk
 from ngraph_rewrite.testing.strategies import Example, draw_example
+from ngraph_rewrite.testing.strategies.instances import TRIES
 from ngraph_rewrite.testing.typed import undrawn
 from ngraph_rewrite.testing.unknown import Unbound
 from ngraph_rewrite.types.tuples import tensors
@@ -34,8 +35,9 @@ ENOUGH = 0.2
 _IN_VAIN = 3
 # One in so many is drawn to go one of the ways to fire, and so often again for a value with elements.
 AIMED, _DRAWS = 3, 3
-# If so many were drawn to go each way and none did, it is not known whether the rule is right there.
-_PER_WAY = 2
+# If so many were drawn to go each way and none did, it is not known whether the rule is right there, unless one of so
+# many more does, of searches that make so many terms.
+_PER_WAY, _MORE, _DEEP, _PATIENCE = 2, 24, 2000, 5
 # So many searches are made however long they take; if they find nothing, there is nothing.
 _LEAST = 8
 
@@ -89,8 +91,11 @@ def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
     """What `check_values` finds out about a rule, and on how many instances it was compared."""
     try:
         search = search_values(rule, context)
-        if search.found is None:
-            search.found = search_values(rule, context, rare_examples(rule, context.effort)).found
+        for examples in (rare_examples(rule, context.effort), aimed_examples(rule, search, context.effort)):
+            if search.found is None:
+                more = search_values(rule, context, examples)
+                search.found = more.found
+                search.untaken = {k: way for k, way in search.untaken.items() if k in more.untaken}
         unbound = Unbound(rule, context, search.untaken)
         if search.found is None:
             unbound.run()
@@ -114,14 +119,21 @@ def _judged(rule: Rule, context: Context, search: Search) -> Finding:
     if not short or (search.late and search.compared >= _LEAST):
         if not search.filled and not wants_nothing(rule):
             return finding(rule, "values", OPEN, f"{said}, and none of their values has an element", comment(rule))
-        never = [f"`{guard}`" for guard, way in search.untaken.items() if not wants_nothing(way)]
-        if never and examples >= _PER_WAY * AIMED * len(alternatives(rule)):
+        never = [f"`{guard}`" for guard in _never(rule, search, context.effort)]
+        if never:
             return finding(rule, "values", OPEN, f"{said}, with elements on none where {' or '.join(never)}")
         return finding(rule, "values", PASSED, f"{said}{', and time was up' * short}")
     status = OPEN if search.late and search.compared else FAILED
     why = None if search.compared else undrawn(rule)
     said = f"{said}{', and time was up' * search.late}" if why is None else f"{said}: {why}"
     return finding(rule, "values", status, said, comment(rule))
+
+
+def _never(rule: Rule, search: Search, effort: Effort) -> dict[str, Rule]:
+    """The ways to fire that none went of as many examples as should; those that want no element do not count."""
+    if effort.examples < _PER_WAY * AIMED * len(alternatives(rule)):
+        return {}
+    return {guard: way for guard, way in search.untaken.items() if not wants_nothing(way)}
 
 
 def search_values(rule: Rule, context: Context, examples: Iterable[Example] | None = None) -> Search:
@@ -192,12 +204,28 @@ def drawn_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
             yield example
 
 
-def _aimed(way: Rule, random: Random) -> Example | None:
+def aimed_examples(rule: Rule, search: Search, effort: Effort) -> Iterator[Example]:
+    """Examples that go the ways that none of a search went: of each the first, if a few tries find one.
+
+    They have more time than others: without them the check decides nothing.
+    """
+    stop = time.process_time() + _PATIENCE * effort.seconds
+    for guard, way in _never(rule, search, effort).items():
+        for i in range(_MORE):
+            example = _aimed(way, Random(f"{rule.name} {rule.text} {effort.seed} {guard} {i}"), _DEEP)
+            if example is not None and not _is_empty(example.instance.term):
+                yield example
+                break
+            if time.process_time() > stop:
+                return
+
+
+def _aimed(way: Rule, random: Random, tries: int = TRIES) -> Example | None:
     """An example that goes one way, with elements if a few draws find one."""
     found = None
     for _ in range(_DRAWS):
         try:
-            found = draw_example(way, random) or found
+            found = draw_example(way, random, tries=tries) or found
         except RuleFileError:  # its guard asks what the rule's own does not
             return None
         if found is None or not _is_empty(found.instance.term):

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.ops.checks import float_only
+from ngraph_rewrite.rewriting.alternatives import alternatives
 from ngraph_rewrite.rewriting.domain import Domain
 from ngraph_rewrite.rewriting.domains_attributes import attribute_domain
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
@@ -36,7 +37,7 @@ from ngraph_rewrite.testing.overflow import overflows
 from ngraph_rewrite.testing.proof.prove import check_proof
 from ngraph_rewrite.testing.seldom import LONG, large_examples, long_examples
 from ngraph_rewrite.testing.shrinking import shrunk
-from ngraph_rewrite.testing.values import check_values, drawn_examples, search_values
+from ngraph_rewrite.testing.values import Search, aimed_examples, check_values, drawn_examples, search_values
 from ngraph_rewrite.types.axes import Axes, Axis
 from ngraph_rewrite.types.dtypes import is_float
 from ngraph_rewrite.types.tensor import TensorType
@@ -323,6 +324,15 @@ def test_a_product_of_matrices_that_underflows_is_not_exact() -> None:
     x, y = (np.array([[v]], "float32") for v in (1e-45, 0.5))
     op = term("semi.dot", leaf(1, 1), leaf(1, 1))
     assert not is_exact_sum(op, x @ y, x @ y, [x, y])
+
+
+def test_ways_to_fire_that_no_example_went_are_aimed_at_again() -> None:
+    rule = rule_of("-(-x) => x\n    if x.dtype == 'int8' or x.rank == 6")
+    ways = {str(way.guard): way for way in alternatives(rule)}
+    found = list(aimed_examples(rule, Search(untaken=ways), Effort()))
+    assert [e.instance.term.dtype == "int8" for e in found] == [True, False]
+    assert found[1].instance.term.rank == 6 and all(e.instance.term.size for e in found)
+    assert not list(aimed_examples(rule, Search(untaken=ways), Effort(examples=8)))  # so few are not judged by it
 
 
 # -- odd rules: nothing raises ------------------------------------------------------------------------------

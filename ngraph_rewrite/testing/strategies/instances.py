@@ -59,7 +59,11 @@ class Example(NamedTuple):
 
 
 def draw_example(
-    rule: Rule, random: Random, dtypes: tuple[DType, ...] = COMMON_FIRST, kinds: Sequence[str] = KINDS
+    rule: Rule,
+    random: Random,
+    dtypes: tuple[DType, ...] = COMMON_FIRST,
+    kinds: Sequence[str] = KINDS,
+    tries: int = TRIES,
 ) -> Example | None:
     """An instance of a rule's left side for which its guard holds, with values; None if the generator finds none.
 
@@ -69,6 +73,7 @@ def draw_example(
 
     Args:
         kinds: How values are drawn, for each choice of values.
+        tries: How many terms each search may make.
 
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
     >>> rule, = parse_rules("simplify semi\\nrule r: -(-x) => x\\n    if x.rank == 4", "my.rules", "my")
@@ -81,7 +86,7 @@ def draw_example(
         solved = search > 0 or random.random() < 0.75
         solver = Solver(rule, bank.make, random.random() < 0.5) if solved and rule.guard is not None else None
         alone = (random.choice(said),) if said and random.random() < 0.5 else dtypes
-        found = first_match(rule, random_domain(random, alone, long), begin(random), bank, TRIES, solver)
+        found = first_match(rule, random_domain(random, alone, long), begin(random), bank, tries, solver)
         if found is not None and not (long and too_large(found.term)):
             leaves = valued_leaves(found.term)
             return Example(found, bank, [random_values(random, leaves, kind) for kind in kinds])
