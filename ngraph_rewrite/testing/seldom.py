@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -11,6 +12,7 @@ from random import Random
 
 import numpy as np
 
+from ngraph_rewrite.rewriting.domain import COMMON_FIRST
 from ngraph_rewrite.rewriting.instances import TRIES, first_match
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.solving import Solver
@@ -51,12 +53,25 @@ NARROW: tuple[DType, ...] = (*(FLOAT16,) * 7, np.dtype("float32"))
 
 
 def far_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
-    """Of a rule that makes narrow numbers, instances with one axis so long that a position is none of these."""
-    made = written(rule).partition("=>")[2].partition("\n    if ")[0]
+    """Of a rule that makes narrow numbers, instances with one axis so long that a position is none of these.
+
+    A rule that casts to any dtype what it counts may make some: it has instances of the narrowest alone.
+    """
+    equation = written(rule)
+    made = equation.partition("=>")[2].partition("\n    if ")[0]
     lengths = [length for length, dtypes in _FAR.items() if any(f"'{name}'" in made for name in dtypes)]
-    for length in lengths:
-        found = long_examples(rule, _SPARE * count, seed, 4 * length, length, both=False)
+    ways: list[tuple[int, tuple[DType, ...]]] = [(length, COMMON_FIRST) for length in lengths]
+    if _CASTS.search(made) and _COUNTS.search(equation):
+        ways.append((LONG, _NARROWEST))
+    for length, dtypes in ways:
+        found = long_examples(rule, _SPARE * count, seed, 4 * length, length, both=False, dtypes=dtypes)
         yield from islice((e for e in found if too_large(e.instance.term, length - 1)), count)
+
+
+# What is cast to a dtype that is not written out, and what counts or adds up.
+_CASTS = re.compile(r"\bcast\([^\n]*\bdtype=(?!')")
+_COUNTS = re.compile(r"\b(sum|prod|cumsum|cumprod|cumulative_sum|count_nonzero|argmax|argmin|iota|argsort)\(")
+_NARROWEST: tuple[DType, ...] = tuple(map(np.dtype, ("int8", "bool")))
 
 
 # Of so many searches for long axes one is enough.
@@ -64,7 +79,13 @@ _SPARE = 5
 
 
 def long_examples(
-    rule: Rule, count: int, seed: int = 0, elements: int = LONG**2, length: int = LONG, both: bool = True
+    rule: Rule,
+    count: int,
+    seed: int = 0,
+    elements: int = LONG**2,
+    length: int = LONG,
+    both: bool = True,
+    dtypes: tuple[DType, ...] = COMMON_FIRST,
 ) -> Iterator[Example]:
     """Instances with axes so long that their positions fit no narrow integer, from so many searches.
 
@@ -72,11 +93,12 @@ def long_examples(
         elements: How many an array may have, at most.
         length: How long these axes are.
         both: Whether some have two of them.
+        dtypes: What is drawn of.
     """
     for i in range(count):
         random, bank = Random(f"{rule.name} {rule.text} {seed} long {i}"), TrialBank()
         two = both and i % 2 == 1
-        domain, places = random_domain(random), {i % 4, (i + two) % 4}  # one axis, or two of them
+        domain, places = random_domain(random, dtypes), {i % 4, (i + two) % 4}  # one axis, or two of them
         axes = tuple(a.with_length(length) if k in places else a for k, a in enumerate(domain.axes))
         lengths = (length, length if two else domain.lengths[1], domain.lengths[2])
         long = replace(domain, lengths=lengths, axes=axes)

@@ -31,6 +31,8 @@ Trial = Callable[[Op, Values, Target], Counterexample | None]
 # How many smaller instances are sought, and how many terms may be made to find each.
 ROUNDS, TRIES = 60, 40
 _MOST_PLACES = 4
+# Arrays of more elements are cleared part by part before their elements are looked at one by one.
+_LONG = 64
 
 
 def shrunk(found: Counterexample, trial: Trial, seconds: float = 1.0) -> Counterexample:
@@ -40,7 +42,14 @@ def shrunk(found: Counterexample, trial: Trial, seconds: float = 1.0) -> Counter
         trial: Asked of each smaller instance.
     """
     shrinker = _Shrinker(trial, time.process_time() + seconds)
-    for step in (shrinker.instances, shrinker.axes, shrinker.attributes, shrinker.arrays, shrinker.elements):
+    for step in (
+        shrinker.instances,
+        shrinker.axes,
+        shrinker.attributes,
+        shrinker.arrays,
+        shrinker.parts,
+        shrinker.elements,
+    ):
         found = step(found)
     return found
 
@@ -118,6 +127,20 @@ class _Shrinker:
                 if found is not None:
                     best = found
                     break
+        return best
+
+    def parts(self, best: Counterexample) -> Counterexample:
+        """Parts of long arrays filled with 0: a half first, then less and less."""
+        for leaf in [leaf for leaf, value in best.values.items() if value.size > _LONG]:
+            size = step = best.values[leaf].size
+            while step > 1 and self.in_time:
+                step = (step + 1) // 2
+                for start in range(0, size, step):
+                    array = best.values[leaf].copy()
+                    part = array.reshape(-1)[start : start + step]
+                    if part.any():
+                        part[:] = 0
+                        best = self.again(best, best.left, {**best.values, leaf: array}) or best
         return best
 
     def elements(self, best: Counterexample) -> Counterexample:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 import sys
+import textwrap
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +26,8 @@ _PUBLIC = {"Axes": "ngraph_rewrite", "Axis": "ngraph_rewrite", "Length": "ngraph
 _PUBLIC |= {"Literal": "ngraph_rewrite.testing", "Uid": "ngraph_rewrite.testing", "term": "ngraph_rewrite.testing"}
 # An array with more elements has them on several lines.
 _ON_A_LINE = 24
+# And of a long row so many characters.
+_WIDTH = 100
 
 
 class Source:
@@ -136,12 +140,21 @@ class Source:
         flat = np.ascontiguousarray(value).reshape(-1)
         if not flat.size:
             return f'np.zeros({shape}, "{value.dtype}")'
-        elements = [self._element(e.reshape(())) for e in np.split(flat, flat.size)]
-        if None in elements:
+        bits, places = np.unique(flat.view(f"u{flat.itemsize}"), return_inverse=True)
+        texts = [self._element(e.reshape(())) for e in np.split(bits.view(flat.dtype), bits.size)]
+        if None in texts:
             return f'np.frombuffer(bytes.fromhex("{flat.tobytes().hex()}"), "{value.dtype}").reshape({value.shape})'
+        elements = [texts[i] or "" for i in places]
         if flat.size > 3 and len(set(elements)) == 1:
             return f'np.full({shape}, {elements[0]}, "{value.dtype}")'
-        lines = _nested([e or "" for e in elements], value.shape)
+        if flat.size > _MANY:
+            usual = Counter(elements).most_common(1)[0][0]
+            others = [i for i, e in enumerate(elements) if e != usual]
+            if len(others) <= _FEW:
+                full = f'np.full({flat.size - len(others)}, {usual}, "{value.dtype}")'
+                before, numbers = [p - i for i, p in enumerate(others)], ", ".join(elements[p] for p in others)
+                return f"np.insert({full}, {before}, [{numbers}]).reshape({value.shape})"
+        lines = _nested(elements, value.shape)
         return f'np.array({lines}, "{value.dtype}")'
 
     def _element(self, value: Array) -> str | None:
@@ -160,10 +173,16 @@ class Source:
         return sign + self.use("nan" if np.isnan(value) else "inf", "numpy")
 
 
+# An array of more elements than the first, of which but a few differ from the others, is written by these.
+_MANY, _FEW = 64, 8
+
+
 def _nested(elements: list[str], shape: tuple[int, ...]) -> str:
-    """Elements between the brackets of their shape; the rows of a large array on lines of their own."""
+    """Elements between the brackets of their shape; the rows of a large array on lines of their own, or on some."""
     if not shape:
         return elements[0]
+    if len(shape) == 1:
+        return f"[{textwrap.fill(', '.join(elements), _WIDTH, subsequent_indent='    ', break_long_words=False)}]"
     step = len(elements) // shape[0]
     parts = [_nested(elements[i : i + step], shape[1:]) for i in range(0, len(elements), step)]
     return f"[{', '.join(parts) if len(elements) <= _ON_A_LINE else (',' + chr(10) + '    ').join(parts)}]"

@@ -117,6 +117,13 @@ def test_an_array_of_one_number_is_short() -> None:
     assert Source({}).array(np.full((4, 5), -0.0, np.float32)) == 'np.full((4, 5), -0.0, "float32")'
 
 
+def test_an_array_of_which_few_elements_differ_is_short() -> None:
+    array = np.full((70, 1000), -0.0, np.float16)
+    array[0, 0], array[0, 1], array[3, 7], array[-1, -1] = np.nan, 2.5, -np.inf, 0.0
+    assert len(Source({}).array(array)) < 150
+    assert again(array).tobytes() == array.tobytes() and again(array).shape == array.shape
+
+
 # -- attributes --------------------------------------------------------------------------------------------
 
 n, m = Length.symbol("n"), Length.symbol("m")

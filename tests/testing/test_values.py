@@ -326,6 +326,19 @@ def test_a_product_of_matrices_that_underflows_is_not_exact() -> None:
     assert not is_exact_sum(op, x @ y, x @ y, [x, y])
 
 
+def test_what_is_counted_in_any_dtype_is_tried_with_narrow_ones_on_long_axes() -> None:
+    """A sum of int8 wraps where a float that is cast to int8 does not; of three elements nobody sees that."""
+    rule = rule_of("sum(cast(boolean(c), dtype=t), axes=k) => cast(sum(cast(c, dtype=floating(t)), axes=k), dtype=t)")
+    found = checked(rule)
+    assert found.status == FAILED and "int8" in found.shown
+
+
+def test_of_a_long_array_what_does_not_matter_is_0() -> None:
+    rule = rule_of("cast(argmax(x, axes=k), dtype=t) => cast(cast(argmax(x, axes=k), dtype='uint8'), dtype=t)")
+    found = checked(rule)
+    assert found.status == FAILED and found.shown.count("\n") < 40
+
+
 def test_ways_to_fire_that_no_example_went_are_aimed_at_again() -> None:
     rule = rule_of("-(-x) => x\n    if x.dtype == 'int8' or x.rank == 6")
     ways = {str(way.guard): way for way in alternatives(rule)}
