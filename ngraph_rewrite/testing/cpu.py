@@ -70,8 +70,9 @@ def check_cpu(rule: Rule, context: Context) -> Finding:
     without = OPEN
     for example in _examples(rule, context.effort):
         try:
-            run = _Sides(rule, context, example)
-            wrong = next((w for values in example.choices if (w := run.wrong(values)) is not None), None)
+            runs = [_Sides(rule, context, example, *pair) for pair in _pairs(rule, context, example)]
+            each = (run.wrong(values) for values in example.choices for run in runs)
+            wrong = next((w for w in each if w is not None), None)
         except Undefined:
             continue
         except _Unbound:
@@ -82,7 +83,7 @@ def check_cpu(rule: Rule, context: Context) -> Finding:
             continue
         if wrong is not None:
             return finding(rule, "cpu", FAILED, wrong.what, wrong.shown)
-        compared, alone = compared + 1, alone + (run.left is None)
+        compared, alone = compared + 1, alone + any(run.left is None for run in runs)
         if time.process_time() > stop:
             break
     if not compared:
@@ -106,16 +107,24 @@ def _examples(rule: Rule, effort: Effort) -> Iterator[Example]:
             yield found
 
 
+def _pairs(rule: Rule, context: Context, example: Example) -> list[tuple[Op, Op]]:
+    """An instance and what the rule makes of it; of a rule with several left sides each root with its own."""
+    term = example.instance.term
+    step = context.matcher(rule).step(term, TermBank().make, example.instance.target)
+    pairs = [] if step is None else [(term, step[1])]
+    if step is not None and rule.graph and term.definition.name == step[1].definition.name == "core.make_tuple":
+        pairs = list(zip(term.args, step[1].args, strict=True))
+    if not pairs or any(old.type != new.type or isinstance(old.type, TupleType) for old, new in pairs):
+        raise _Cannot("the instance is no tensor that the rule rewrites")
+    return pairs
+
+
 class _Sides:
     """Both sides of a rule on an instance, compiled."""
 
-    def __init__(self, rule: Rule, context: Context, example: Example) -> None:
-        self.rule, self.term = rule, example.instance.term
+    def __init__(self, rule: Rule, context: Context, example: Example, term: Op, made: Op) -> None:
+        self.rule, self.term, self.made = rule, term, made
         self.target = example.instance.target
-        step = context.matcher(rule).step(self.term, TermBank().make, self.target)
-        if step is None or step[1].type != self.term.type or isinstance(self.term.type, TupleType):
-            raise _Cannot("the instance is no tensor that the rule rewrites")
-        self.made = step[1]
         if any("parameter" in t.definition.traits for t in topological([self.term])):
             raise _Unbound
         self.right = OnCpu(self.made, cpu_passes(context.rules, context.cache), context.cache)

@@ -55,6 +55,11 @@ def test_shipped_rules_of_all_kinds_pass(name: str) -> None:
     assert found.status == (NONE if rule.kind == "derive" else PASSED), found
 
 
+@pytest.mark.parametrize(("second", "status"), [("-floor(-x)", PASSED), ("-floor(x)", FAILED)])
+def test_of_a_rule_with_several_left_sides_each_root_is_run(second: str, status: str) -> None:
+    assert checked(rule_of(f"floor(x), ceil(x) => floor(x), {second}", grade="real")).status == status
+
+
 def test_a_left_side_that_nothing_else_lowers_is_its_meaning() -> None:
     assert checked(shipped("axes.dot")).says == "ran on 2 instances, 2 of them with its meaning only"
 
