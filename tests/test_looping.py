@@ -24,7 +24,10 @@ from ngraph_rewrite.errors import (
     NGraphRewriteError,
     SequencingError,
 )
+from ngraph_rewrite.lowering import scan_adjoint, swept_terms
+from ngraph_rewrite.terms import binders
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 
 xp = ng.numpy
 H, N = ng.Axis("H", 3), ng.Axis("N", 2)
@@ -328,6 +331,33 @@ def looped(step: Callable[[Any], Any], init: Any, **more: Any) -> Any:
 
 def either(then: Callable[..., Any], otherwise: Callable[..., Any] = lambda x: x) -> Any:
     return ng.cond(COUNT > 0, then, otherwise, X)
+
+
+def test_derivatives_through_branches_go_through_no_term_for_each_branch_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a body reads from outside was gone through anew for each: a chain of n branches took the square of n."""
+
+    def work(count: int) -> int:
+        gone, y = list[Op](), X
+        for _ in range(count):
+            y = ng.cond(COUNT > 0, lambda y=y: ng.tanh(y) * W, lambda y=y: y * 2)
+            y, _ = ng.scan(lambda s, _, y=y: (s * y + W, None), y, axis=N)
+        loss = ng.sum(y, out_axes=[])
+
+        def counted(*arguments: Any) -> list[Op]:
+            found = topological(*arguments)
+            gone.extend(found)
+            return found
+
+        with monkeypatch.context() as patch:
+            for module in (binders, swept_terms, scan_adjoint):
+                patch.setattr(module, "topological", counted)
+            ng.deriv(loss, W)
+        return len(gone)
+
+    few, some, many = work(5), work(10), work(20)
+    assert many - some == 2 * (some - few)
 
 
 MISTAKES: list[tuple[type[NGraphRewriteError], str, Callable[[], Any]]] = [

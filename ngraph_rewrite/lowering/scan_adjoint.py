@@ -9,14 +9,14 @@ which is one more state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ngraph_rewrite.errors import SequencingError
 from ngraph_rewrite.lowering.fitting import added, has_slope, labelled, zero
 from ngraph_rewrite.lowering.sweep import Adjoint, Pair, Sweep, Waiting
-from ngraph_rewrite.terms.binders import NONE, body_terms, free_parameters, is_binder, is_parameter
+from ngraph_rewrite.terms.binders import NONE, Free, body_terms, is_binder, is_parameter
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.info import Uid, scope
 from ngraph_rewrite.terms.op import Op, build
@@ -29,7 +29,7 @@ def scan_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Waiting[list[Pair]
     """What the initial states, the sequences and the terms read from outside get from the adjoints of the parts."""
     assert isinstance(adjoint, Mapping)
     parts = {i: _tensor(part) for i, part in adjoint.items()}
-    scan = ScanParts(term)
+    scan = ScanParts(term, sweep.free_parameters(term.args))
     states = _active(scan, sweep)
     outside = [t for t in scan.outside if sweep.needs(t)]
     sequences = [i for i, x in enumerate(scan.sequences) if sweep.needs(x)]
@@ -55,14 +55,14 @@ def _swept(
     seeds += [(y, d) for i, y in enumerate(scan.outputs) if (d := backward.slice_of(len(scan.inits) + i)) is not None]
     mark = object()
     with scope(mark):
-        found = yield from sweep.inner(seeds, [*(scan.state(i) for i in states), *others])
-    _check_undrawn(found.values(), mark)
+        found = yield from sweep.inner(seeds, [*(scan.state(i) for i in states), *others], scan.read)
+    _check_undrawn(found.values(), {*scan.body, *scan.read}, mark)
     return found
 
 
-def _check_undrawn(found: Iterable[Adjoint], mark: object) -> None:
+def _check_undrawn(found: Iterable[Adjoint], known: Container[Op], mark: object) -> None:
     """Refuse what a derivative of the user's own draws: it would be drawn once for all times."""
-    for term in topological(_tensor(d) for d in found):
+    for term in topological([_tensor(d) for d in found], known):
         if mark in term.info.scope and "draw" in term.definition.traits:
             what = f"the derivative of a step draws random numbers, {term.definition} of {term.type!r}"
             do = "draw in the step, and give the draw to the handler as one of its terms"
@@ -88,18 +88,21 @@ def _active(scan: ScanParts, sweep: Sweep) -> list[int]:
 class ScanParts:
     """The arguments of a scan or a loop by kind, its body, and what the body reads from outside.
 
+    Args:
+        free: The free parameters of the terms under it.
+
     Attributes:
         sequences: Those of a scan, or the terms that a loop passes to each step.
     """
 
-    def __init__(self, term: Op) -> None:
+    def __init__(self, term: Op, free: Free) -> None:
         self._is_scan = "sequences" in term.definition.attributes
         n, m = term.attribute("states"), term.attribute("sequences" if self._is_scan else "passed")
         self.term, self.parameters = term, term.attribute("parameters")
         self.inits, self.sequences = term.args[:n], term.args[n : n + m]
         self.following, self.outputs = term.args[n + m : n + m + n], term.args[n + m + n :]
         roots = (*self.following, *self.outputs)
-        self._free = free_parameters(topological(roots))
+        self._free = free
         bound, self.body = set(self.parameters), []
         while True:  # the parameters of scans inside count as inside too
             self.body = body_terms(roots, bound, self._free)
@@ -110,11 +113,15 @@ class ScanParts:
         self._bound = bound
 
     @cached_property
-    def outside(self) -> list[Op]:
-        """The float terms that do not depend on a step and that the body reads as they are."""
+    def read(self) -> dict[Op, None]:
+        """The terms that do not depend on a step and that the body reads as they are."""
         read = [*(a for t in self.body for a in t.args), *self.following, *self.outputs]
-        own = (t for t in read if self._bound.isdisjoint(self._free.get(t, NONE)))
-        return [t for t in dict.fromkeys(own) if has_slope(t.type)]
+        return dict.fromkeys(t for t in read if self._bound.isdisjoint(self._free.get(t, NONE)))
+
+    @cached_property
+    def outside(self) -> list[Op]:
+        """Those through which a derivative may pass."""
+        return [t for t in self.read if has_slope(t.type)]
 
     @cached_property
     def _own(self) -> dict[Uid, Op]:

@@ -14,7 +14,7 @@ integers and bool.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Generator, Iterable, Mapping
 from heapq import heappop, heappush
 from typing import TypeAlias
 
@@ -23,6 +23,7 @@ from ngraph_rewrite.lowering.derive_rules import DeriveRules
 from ngraph_rewrite.lowering.fitting import Adjoint, accumulated, has_slope
 from ngraph_rewrite.lowering.swept_terms import SweptTerms
 from ngraph_rewrite.lowering.waiting import Waiting, finished
+from ngraph_rewrite.terms.binders import Free
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe
 
@@ -86,10 +87,21 @@ class Sweep:
         """Whether some of these terms write a variable that `read` reads."""
         return bool(self._terms.variables(terms).written & self._terms.variables([read]).used)
 
-    def inner(self, seeds: Iterable[Pair], wanted: Collection[Op]) -> Waiting[Found]:
-        """A sweep of its own, as through a body, with the same rules; the wanted terms are its leaves."""
+    def free_parameters(self, roots: Iterable[Op]) -> Free:
+        """The parameters that terms under some roots depend on and do not bind."""
+        return self._terms.free.under(roots)
+
+    def inner(
+        self, seeds: Iterable[Pair], wanted: Collection[Op], outside: Container[Op] | None = None
+    ) -> Waiting[Found]:
+        """A sweep of its own, as through a body, with the same rules; the wanted terms are its leaves.
+
+        Args:
+            outside: What a body reads as it is: nothing passes through that.
+        """
         pairs = list(seeds)
-        return (yield from self._inner(pairs, wanted, SweptTerms([term for term, _ in pairs], frozenset(wanted))))
+        terms = SweptTerms([term for term, _ in pairs], frozenset(wanted), outside, self._terms)
+        return (yield from self._inner(pairs, wanted, terms))
 
     def apart(self, term: Op, adjoint: Adjoint, leaves: Collection[Op] = ()) -> Waiting[Found]:
         """A sweep of its own from a term below this one's to the same wanted terms and some more, its leaves."""

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Container, Iterable
 from typing import NamedTuple
 
 from ngraph_rewrite.lowering.fitting import has_slope
+from ngraph_rewrite.terms.binders import FreeParameters
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 
@@ -29,20 +30,30 @@ class SweptTerms:
     Args:
         results: Where adjoints come from.
         wanted: Where they go to.
+        ends: Terms that nothing is looked for under.
+        outer: The terms of the sweep that this one is part of: what is known of a term in there holds here, too.
 
     Attributes:
         order: All terms, arguments first.
         number: Where each stands in that.
         needed: Those through which the wanted ones are reached, themselves included.
+        free: Their free parameters.
     """
 
-    def __init__(self, results: Iterable[Op], wanted: frozenset[Op]) -> None:
-        self.order = topological(results)
+    def __init__(
+        self,
+        results: Iterable[Op],
+        wanted: frozenset[Op],
+        ends: Container[Op] | None = None,
+        outer: SweptTerms | None = None,
+    ) -> None:
+        self.order = topological(results, ends)
         self.number = {term: i for i, term in enumerate(self.order)}
         self.needed: set[Op] = set()
         self._wanted = wanted
-        self._variables: dict[Op, Variables] = {}
-        self._bits: dict[Op, int] = {}
+        self._variables: dict[Op, Variables] = {} if outer is None else outer._variables
+        self._bits: dict[Op, int] = {} if outer is None else outer._bits
+        self.free: FreeParameters = FreeParameters() if outer is None else outer.free
         self.mark(self.order)
 
     def mark(self, order: Iterable[Op]) -> None:

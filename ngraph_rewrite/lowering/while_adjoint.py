@@ -27,7 +27,7 @@ def while_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Waiting[list[Pair
         DerivativeError: for a loop that may take several steps.
     """
     assert isinstance(adjoint, Mapping)
-    loop = ScanParts(term)
+    loop = ScanParts(term, sweep.free_parameters(term.args))
     _check_one_step(term, loop.following[0])
     given = {i + 1: part for i, part in adjoint.items() if isinstance(part, Op)}
     states = [i for i, x in enumerate(loop.inits) if has_slope(x.type) and sweep.needs(x)]
@@ -36,7 +36,8 @@ def while_adjoint(term: Op, adjoint: Adjoint, sweep: Sweep) -> Waiting[list[Pair
     receivers = [*(loop.inits[i] for i in states), *(loop.sequences[i] for i in passed), *outside]
     inside = [*map(loop.state, states), *loop.slices(passed), *outside]
     seeds = {i: parameter(Uid(), part.type) for i, part in given.items()}
-    found = yield from sweep.inner([(loop.following[i], seed) for i, seed in seeds.items()], inside)
+    walked = [(loop.following[i], seed) for i, seed in seeds.items()]
+    found = yield from sweep.inner(walked, inside, loop.read)
     after = [relabelled(_tensor(found[t]) if t in found else zero(t.type), _plain(t)) for t in inside]
     before = [given[i] if i in given else zero(loop.inits[i].type) for i in states]
     before += [zero(t.type.with_axes(_plain(t))) for t in receivers[len(states) :]]

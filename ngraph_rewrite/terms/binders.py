@@ -40,7 +40,25 @@ def free_parameters(order: Iterable[Op]) -> dict[Op, frozenset[Uid]]:
     Args:
         order: Terms, arguments first.
     """
-    free: dict[Op, frozenset[Uid]] = {}
+    return _with_parameters_of(order, {})
+
+
+class FreeParameters:
+    """The free parameters of terms that are asked about one after another: each is gone through once."""
+
+    def __init__(self) -> None:
+        self._free: dict[Op, frozenset[Uid]] = {}
+        self._known: set[Op] = set()
+
+    def under(self, roots: Iterable[Op]) -> Free:
+        """Those of all terms under some roots, among others; terms without any are left out."""
+        new = [term for term in topological(roots, self._known) if term not in self._known]
+        self._known.update(new)
+        return _with_parameters_of(new, self._free)
+
+
+def _with_parameters_of(order: Iterable[Op], free: dict[Op, frozenset[Uid]]) -> dict[Op, frozenset[Uid]]:
+    """What is known of terms below, and the free parameters of some more, arguments first."""
     for term in order:
         own = frozenset((term.attribute("uid"),)) if is_parameter(term) else NONE
         if free:
