@@ -109,6 +109,24 @@ def test_other_lengths_render_nothing(rendered: Counter[str]) -> None:
     assert rendered.total() == 0
 
 
+@pytest.mark.parametrize("count", [20, 80])
+def test_operands_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Each was looked for among those before it: a list of n took the square of n."""
+    x = ng.placeholder(ng.anonymous([2]))
+    joined = semi.concat([semi.exp(semi.multiply(x, ng.constant(np.float32(i), x.axes))) for i in range(count)], axis=0)
+    compared = list[Op]()
+
+    def same(self: Op, other: object) -> bool:
+        compared.append(self)
+        return self is other
+
+    with ng.make_transformer("cpu") as transformer:
+        roots = transformer.computation(joined, x).lowering.roots
+    monkeypatch.setattr(Op, "__eq__", same)
+    make_plan(roots, [])
+    assert len(compared) < 2 * count
+
+
 numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, float("nan"), float("inf"), float("-inf"), 0.1])
 
 

@@ -210,10 +210,10 @@ def _alone(term: Op, args: tuple[Op, ...], group_of: dict[Op, Op], uses: dict[Op
     if term.definition.name in ("core.doall", "core.item"):
         return
     group_of[term] = term
-    fused = _fused_operands(term)
+    fused, before = _fused_operands(term), set[Op]()
     for i, arg in enumerate(args):
-        inside = i < fused and args.index(arg) == i
-        uses[arg].append((term, (), 1) if inside else _IN_MEMORY)
+        uses[arg].append((term, (), 1) if i < fused and arg not in before else _IN_MEMORY)
+        before.add(arg)
 
 
 def _fused_operands(term: Op) -> int:
