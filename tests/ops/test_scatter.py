@@ -197,6 +197,30 @@ def test_what_is_added_to_may_be_computed_in_the_same_job() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_numbers_in_a_chain_of_gathers_stay_where_they_are(known: bool) -> None:
+    """Each went down all that is scattered in its gradient, one sweep of the graph for each step: 800 were refused."""
+    x, i = ng.placeholder((4 if known else None,)), ng.placeholder((4 if known else None,), "int64")
+    y = x
+    for _ in range(12):
+        y = y[i] * 1.01
+    with ng.make_transformer("cpu") as transformer:
+        lowering = transformer.computation(ng.deriv(nx.sum(y), x), x, i).lowering
+    assert len(lowering.table.stages) < 12
+
+
+@pytest.mark.parametrize("length", [2, 9, None])
+def test_a_multiple_of_what_is_scattered_is_added_where_it_lies(length: int | None) -> None:
+    """However much is scattered: a gradient times a rate, or a part of messages between nodes."""
+    i, u, rate = ng.placeholder((length,), "int64"), ng.placeholder((length,)), ng.placeholder(())
+    found = nx.at(nx.zeros((3,)))[i].add(u)
+    for result in (X[0] - 0.1 * found, X[0] + 0.1 * found, X[0] - rate * found, X[0] + rate * found):
+        with ng.make_transformer("cpu") as transformer:
+            root = transformer.computation(result, "all").lowering.roots[0]
+            assert root.definition.name == "semi.scatter_add"
+            assert root.args[0].definition.name != "core.constant"
+
+
 # -- gradients --------------------------------------------------------------------------------------------
 
 PLACES = np.array([0, 2, 2, -1, 7])
