@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import RewriteError, RuleFileError
+from ngraph_rewrite.lowering import graph_rules
 from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
 from ngraph_rewrite.lowering.passes import lower
 from ngraph_rewrite.lowering.table import ReplacementTable
@@ -20,6 +21,7 @@ from ngraph_rewrite.rewriting.instances import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.rewriting.search import matches
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
@@ -193,6 +195,20 @@ def test_a_chain_of_inner_terms_is_rewritten_to_the_end(folder: Cache) -> None:
     for _ in range(40):
         term = graph.op("negative", term)
     assert graph.rewritten(term) == [x]
+
+
+def test_terms_that_lack_an_op_of_the_left_side_are_not_searched(
+    folder: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each sum all operands were matched, in both orders: half of the time of lowering a large net."""
+    searched = list[Op]()
+    monkeypatch.setattr(graph_rules, "matches", lambda p, term, b: searched.append(term) or matches(p, term, b))
+    graph = Graph(folder, "x + once(absolute(once(negative(y)))) => x - y")
+    x, y = graph.leaf("x"), graph.leaf("y")
+    inner = graph.op("absolute", graph.op("negative", y))
+    sums = [graph.op("add", inner, x), graph.op("add", x, graph.op("absolute", y))]
+    assert graph.rewritten(*sums) == [graph.op("subtract", x, y), sums[1]]
+    assert searched == [sums[0]]
 
 
 def test_a_dead_user_is_no_user(folder: Cache) -> None:

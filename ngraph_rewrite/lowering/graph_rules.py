@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 from ngraph_rewrite.errors import RewriteError
 from ngraph_rewrite.lowering.counting import counted_function
 from ngraph_rewrite.lowering.driver import LEAST_STEPS, STEPS_PER_TERM, normalise, replace
+from ngraph_rewrite.lowering.outlines import Outline, outline
 from ngraph_rewrite.lowering.reduction import Left
 from ngraph_rewrite.lowering.table import Forward, ReplacementTable
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
-from ngraph_rewrite.rewriting.nests import has_identity, is_nest
+from ngraph_rewrite.rewriting.nests import is_nest
 from ngraph_rewrite.rewriting.pattern import App, Pattern, Var
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.search import ALONE, Bound, matches
@@ -60,9 +61,8 @@ def apply_graph_rules(
         RewriteError: if a rule builds an ill-typed term, changes a type, or more redexes are replaced than may be.
     """
     roots, fired = list(roots), 0
-    while matcher.graph_rules:
-        if not _may_fire(matcher.graph_rules, bank):
-            break
+    firsts = [outline(left_sides(rule)[0]) for rule in matcher.graph_rules]
+    while any(first.is_in(bank) for first in firsts):
         sweep = _Sweep(roots, bank, target, matcher.graph_rules)
         found = list(sweep.redexes(matcher.graph_rules))
         if not found:
@@ -77,24 +77,6 @@ def apply_graph_rules(
         left = Left(roots[0].mark, ())
         roots = normalise(replace(roots, steps, table, bank, name), matcher, table, bank, target, name, left=left)
     return roots
-
-
-def _may_fire(rules: Iterable[Rule], bank: TermBank) -> bool:
-    """Whether any term that was made looks like the first left side of a rule."""
-    firsts = [left_sides(rule)[0] for rule in rules]
-    pairs = ((first, term) for first in firsts for term in bank.tables.get(first.definition, {}).values())
-    return any(_looks_like(first, term) for first, term in pairs)
-
-
-def _looks_like(pattern: Pattern, term: Op) -> bool:
-    """Whether a pattern may match a term, as far as its ops tell, which takes no time."""
-    if not isinstance(pattern, App):
-        return True
-    if pattern.definition is not term.definition:
-        return has_identity(pattern)
-    if is_nest(pattern) or pattern.definition.commutative or len(pattern.args) != len(term.args):
-        return True
-    return all(map(_looks_like, pattern.args, term.args))
 
 
 class _Sweep:
@@ -121,12 +103,13 @@ class _Sweep:
 
     def redexes(self, rules: Iterable[Rule]) -> Iterator[Redex]:
         """What may be replaced together, in topological order of the first roots."""
-        by_first: dict[OpDef, list[Rule]] = {}
+        by_first: dict[OpDef, list[tuple[Rule, Outline]]] = {}
         for rule in rules:
-            by_first.setdefault(left_sides(rule)[0].definition, []).append(rule)
+            first = outline(left_sides(rule)[0])
+            by_first.setdefault(first.definition, []).append((rule, first))
         for term in self.order:
-            for rule in by_first.get(term.definition, ()):
-                if not _looks_like(left_sides(rule)[0], term):
+            for rule, first in by_first.get(term.definition, ()):
+                if not first.fits(term):
                     continue
                 found = next(self._of(rule, term), None) if term not in self._taken else None
                 if found is not None:
