@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import ComputationError
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import can_cast, kind_of
 
@@ -117,7 +116,8 @@ def in_order(
         )
     if args:
         raise ComputationError("both arguments and feed_dict", where=user_line(), do="give one of the two")
-    extra = [k for k in feed_dict if k not in inputs]
+    known = set(inputs)
+    extra = [k for k in feed_dict if k not in known]
     missing = [p for p in inputs if p not in feed_dict]
     if extra or missing:
         what = ", ".join([f"{_name(k)} is no input" for k in extra] + [f"{_name(p)} is missing" for p in missing])
@@ -125,13 +125,13 @@ def in_order(
     return [feed_dict[p] for p in inputs]
 
 
-def checked_inputs(handles: Iterable[Op], inputs: Sequence[Op | str]) -> list[Op]:
-    """The placeholders listed as inputs of a computation of `handles`.
+def checked_inputs(terms: Iterable[Op], inputs: Sequence[Op | str]) -> list[Op]:
+    """The placeholders listed as inputs of a computation of these terms, arguments first.
 
     Raises:
         ComputationError: if one is no placeholder or listed twice, or one that is needed is not listed.
     """
-    needed = [t for t in topological(handles) if t.definition.name == "core.placeholder"]
+    needed = [t for t in terms if t.definition.name == "core.placeholder"]
     if len(inputs) == 1 and isinstance(inputs[0], str) and inputs[0] == "all":
         return list({p.attribute("uid"): p for p in needed}.values())
     for p in inputs:

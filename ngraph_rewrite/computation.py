@@ -64,16 +64,18 @@ class Computation(Answering):
     ) -> None:
         self._target, self._state, self._cache, self._passes = target, state, cache, matchers
         self._choice = choice or Choice(RuleSet(), (), ())
-        check_handles([*leaves(returns), *keep])
-        self._parts = {h: unboxed(h) for h in (*leaves(returns), *keep)}
+        given = [*leaves(returns), *keep]
+        order = check_handles(given)
+        self._parts = {h: unboxed(h) for h in given}
         self.returns = replaced(returns, self._parts.__getitem__)
         self._handles = [*leaves(self.returns), *leaves([self._parts[h] for h in keep])]
-        self.inputs = checked_inputs(self._handles, inputs)
+        if self._handles != given:  # parts of tuples
+            order = topological(self._handles)
+        self.inputs = checked_inputs(order, inputs)
         self._valued = [h for h in self._handles if has_value(h)]
         self._packed = packing(self.returns)
-        self.lowering: Lowering = lower(self._handles, target, matchers, complete)
-        before = [*self.lowering.sequenced.roots, *self.lowering.sequenced.writes]
-        order = self.lowering.sequenced.order or topological(before)
+        self.lowering: Lowering = lower(self._handles, target, matchers, complete, order)
+        order = self.lowering.sequenced.order
         state.register(
             (t for t in order if t.definition.name == "core.variable"),
             (t for t in order if "draw" in t.definition.traits),

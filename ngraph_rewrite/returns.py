@@ -38,8 +38,8 @@ def unboxed(handle: Op) -> Any:
     return tuple(map(unboxed, handle)) if isinstance(handle.type, TupleType) else handle
 
 
-def check_handles(handles: Sequence[Any]) -> None:
-    """Refuse anything but terms that a frontend built.
+def check_handles(handles: Sequence[Any]) -> list[Op]:
+    """Refuse anything but terms that a frontend built; all terms under these, arguments first.
 
     Raises:
         ComputationError: if there are none, for something else, or for a term that a lowering made: it may
@@ -50,14 +50,15 @@ def check_handles(handles: Sequence[Any]) -> None:
     for handle in handles:
         if not isinstance(handle, Op):
             raise ComputationError(f"{handle!r} is not an op", where=user_line(), do="give a handle you built")
-    for term in topological(handles):
+    order = topological(handles)
+    for term in order:
         if term.args and term.info is NO_INFO:
             raise ComputationError(
                 f"{describe(term, 2)} is a term of a lowering, not a handle",
                 where=user_line(),
                 do="compute the handle it came from",
             )
-    inside = open_parameter(handles)
+    inside = open_parameter(handles, order)
     if inside is not None:
         raise ComputationError(
             f"{describe(inside, 1)} has a value only inside its step or branch, or in calls of its function: "
@@ -66,6 +67,7 @@ def check_handles(handles: Sequence[Any]) -> None:
             do="return what is wanted from the step or branch, or call the function; "
             "compute, or ask about, the result of that, or a handle outside",
         )
+    return order
 
 
 def leaves(returns: Any) -> Iterator[Op]:

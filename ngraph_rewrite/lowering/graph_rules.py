@@ -66,6 +66,7 @@ def apply_graph_rules(
         sweep = _Sweep(roots, bank, target, matcher.graph_rules)
         found = list(sweep.redexes(matcher.graph_rules))
         if not found:
+            table.leave(roots, sweep.order)
             break
         fired += len(found)
         if fired > (LEAST_STEPS + STEPS_PER_TERM * len(sweep.order) if budget is None else budget):

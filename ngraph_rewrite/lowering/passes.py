@@ -222,18 +222,21 @@ def made_by(rule: Rule) -> Iterator[OpDef]:
             yield from (part.definition for part in subtemplates(template) if isinstance(part, Build))
 
 
-def lower(roots: Iterable[Op], target: Any, matchers: Passes, complete: bool = True) -> Lowering:
+def lower(
+    roots: Iterable[Op], target: Any, matchers: Passes, complete: bool = True, order: list[Op] | None = None
+) -> Lowering:
     """Order the effects under `roots` and rewrite them to the target's base set.
 
     Args:
         target: What guards may ask (`target.sample`), and `base`, the names of the ops it executes.
         complete: Whether an op outside the base set is an error.
+        order: All terms under `roots`, arguments first, for those who have them.
 
     Raises:
         UnloweredOpError: if an op outside the base set is left.
     """
     with no_garbage_collection():
-        found = _lower(sequence(roots), target, matchers)
+        found = _lower(sequence(roots, order), target, matchers)
     if complete:
         check_base(found.order, target, matchers)
     return found
@@ -248,8 +251,7 @@ def _lower(sequenced: Sequenced, target: Any, matchers: Passes) -> Lowering:
     first = table.stage("sequence")
     first.forward.update((h, Forward(t, SEQUENCED)) for h, t in sequenced.terms.items())
     terms = [*sequenced.roots, *sequenced.writes]
-    if sequenced.order is not None:
-        first.left = terms, sequenced.order
+    first.left = terms, sequenced.order
     terms = adopt(terms, table, bank)
     before, mark = None, object()
     for name, one in matchers.items():

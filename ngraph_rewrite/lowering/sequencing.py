@@ -42,25 +42,28 @@ class Sequenced:
     Attributes:
         terms: What became of each handle that was changed.
         final: The last write of each variable.
-        order: All terms under roots and writes, arguments first; None if nobody has worked it out.
+        order: All terms under roots and writes, arguments first.
     """
 
     roots: list[Op]
     writes: list[Op]
     terms: dict[Op, Op]
     final: dict[Op, Op]
-    order: list[Op] | None = None
+    order: list[Op]
 
 
-def sequence(roots: Iterable[Op]) -> Sequenced:
+def sequence(roots: Iterable[Op], order: list[Op] | None = None) -> Sequenced:
     """Put the effects under `roots` in order.
+
+    Args:
+        order: All terms under the roots, arguments first, for those who have them.
 
     Raises:
         SequencingError: for an assignment to something that is no variable, a temporary read before it
             is written, or sequences that contradict each other.
     """
     roots = list(roots)
-    order = topological(roots)
+    order = topological(roots) if order is None else order
     special = _special(order)
     if not special:
         return Sequenced(roots, [], {}, {}, order)
@@ -139,7 +142,8 @@ class _Sequencing:
                 self.add(self.run(root), final)
         values = [self.read(r, final) if r.definition.name == "core.variable" else self.done[r] for r in roots]
         terms = {handle: term for handle, term in self.terms.items() if handle is not term}
-        return Sequenced(values, list(self.number), terms, final)
+        writes = list(self.number)
+        return Sequenced(values, writes, terms, final, topological([*values, *writes]))
 
     def effects_first(self, terms: Sequence[Op]) -> list[Op]:
         """Terms with effects before those without, so that a listed handle is placed before it is read."""

@@ -228,6 +228,11 @@ class ReplacementTable:
         known = self.known_order(roots)
         return topological(roots) if known is None else known
 
+    def leave(self, roots: list[Op], order: list[Op]) -> None:
+        """Note all terms under what the last pass made of the roots, arguments first, for who asks next."""
+        if self.stages:
+            self.stages[-1].left = roots, order
+
     def known_order(self, roots: list[Op]) -> list[Op] | None:
         """The same, if the pass before knows it; once."""
         if not self.stages or self.stages[-1].left is None:

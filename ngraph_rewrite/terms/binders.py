@@ -9,7 +9,8 @@ once for each step or call, and nowhere else.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from ngraph_rewrite.terms.info import Uid
@@ -72,14 +73,19 @@ def _with_parameters_of(order: Iterable[Op], free: dict[Op, frozenset[Uid]]) -> 
     return free
 
 
-def open_parameter(roots: Iterable[Op]) -> Op | None:
+def open_parameter(roots: Iterable[Op], order: Sequence[Op] | None = None) -> Op | None:
     """A parameter that is used under `roots` and not bound there, or None.
+
+    Args:
+        order: All terms under the roots, arguments first, for those who have them.
 
     >>> from ngraph_rewrite.frontend.axes import tanh, variable
     >>> open_parameter([tanh(variable([]))])
     """
     roots = list(roots)
-    order = topological(roots)
+    order = topological(roots) if order is None else order
+    if not any("parameter" in definition.traits for definition in set(map(attrgetter("definition"), order))):
+        return None
     free = free_parameters(order)
     unbound = {uid for root in roots for uid in free.get(root, NONE)}
     return next((t for t in order if is_parameter(t) and t.attribute("uid") in unbound), None)
