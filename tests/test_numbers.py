@@ -96,7 +96,28 @@ def test_what_is_given_to_a_function_stays_in_the_text(op: str) -> None:
     assert constants(also_a_factor).arguments == ()  # type: ignore[arg-type]
 
 
-def test_integers_stay_in_the_text_but_lengths_are_told_whatever_they_are() -> None:
+@pytest.mark.parametrize("op", ["equal", "less", "add", "maximum", "select"])
+def test_integers_that_are_compared_added_or_chosen_are_told(op: str) -> None:
+    for place in (0, 1):
+        assert sorted_out(Literal(-7, "int8"), op, place, "int8") == "number"
+        assert sorted_out(Literal(1, "int8"), op, place, "int8") == "constant"
+        assert sorted_out(Literal(2**64 - 1, "uint64"), op, place, "uint64") == "constant"
+    also_a_factor = [("constant", "int32", (), Literal(7, "int32")), ("multiply", "int32", (-1, 0), None),
+                     (op, "int32", (1, 0), None)]  # fmt: skip
+    assert constants(also_a_factor).arguments == ()  # type: ignore[arg-type]
+
+
+def test_a_table_of_cases_is_a_few_kernels() -> None:
+    """Each case compares with another integer."""
+    x, y = leaf(9, dtype="int64"), leaf(9)
+    table = sum((ng.numpy.where(ng.numpy.equal(x, i), y * i, 0.0) for i in range(3, 123)), y)
+    values = np.arange(9) * 15, np.ones(9, np.float32)
+    found = run([table], [x, y], values)
+    assert len(found.kernels) > len(set(found.kernels)) + 3
+    np.testing.assert_array_equal(found.results[0], 1 + np.where(values[0] < 3, 0, values[0]))
+
+
+def test_other_integers_stay_in_the_text_but_lengths_are_told_whatever_they_are() -> None:
     assert sorted_out(Literal(7, "int32"), "multiply", dtype="int32") == "constant"
     for length in (1, 2, 7, 64):
         for dtype in ("int32", "float32"):

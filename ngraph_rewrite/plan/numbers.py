@@ -3,7 +3,8 @@
 
 A learning rate, a bound, or a length of a batch that is divided by: no instruction is better for knowing it, so it is
 read once, before any loop. What a compiler makes something of stays in the text: 0, 1, 2 and their like, powers of two
-that are divided by, which it multiplies with instead, and all that is given to a function, such as an exponent.
+that are divided by, which it multiplies with instead, integers but those that are compared, added or chosen, and all
+that is given to a function, such as an exponent.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _TAKING = frozenset(
     "add subtract multiply divide maximum minimum select equal not_equal less less_equal greater greater_equal "
     "negative absolute square sqrt reciprocal cast".split()
 )
+_TAKING_INTEGERS = _TAKING - frozenset("multiply divide negative absolute square sqrt reciprocal cast".split())
 _SPECIAL = (0.0, 0.5, 1.0, 2.0)
+_LARGEST = 2.0**63  # of integers
 _BITS = {"float32": ("<f", "<i"), "float64": ("<d", "<q")}
 
 
@@ -74,7 +77,15 @@ def _bound(steps: Sequence[ScalarStep]) -> set[Value]:
             found.update(operands)
         elif op == "divide" and _has_exact_reciprocal(operands[1], steps):
             found.add(operands[1])
+        if op not in _TAKING_INTEGERS:
+            found.update(
+                n for n in operands if n >= 0 and isinstance(steps[n][3], Literal) and not is_real(steps[n][1])
+            )
     return found
+
+
+def _is_integer(step: ScalarStep) -> bool:
+    return isinstance(step[3], Literal) and not is_real(step[1])
 
 
 def _has_exact_reciprocal(value: Value, steps: Sequence[ScalarStep]) -> bool:
@@ -84,11 +95,11 @@ def _has_exact_reciprocal(value: Value, steps: Sequence[ScalarStep]) -> bool:
 
 
 def _is_ordinary(value: object, dtype: str) -> bool:
-    """Whether nothing is to be made of a number: any length, and most floats."""
-    if not isinstance(value, Literal):
+    """Whether nothing is to be made of a number: any length, and most others."""
+    if dtype == "bool" or not isinstance(value, Literal):
         return dtype != "bool"
     number = abs(float(value.scalar))
-    return is_real(dtype) and number not in _SPECIAL and number < math.inf
+    return number not in _SPECIAL and number < (math.inf if is_real(dtype) else _LARGEST)
 
 
 def attributes(op: str, value: object) -> dict[str, object]:
