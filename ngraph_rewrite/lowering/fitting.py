@@ -31,6 +31,8 @@ Key = str | int
 
 def has_slope(type_: TensorType) -> bool:
     """Whether a derivative can pass through a value of this type: floats, and tuples that hold one."""
+    if type(type_) is TensorType:  # as nearly all are
+        return is_float(type_.dtype)
     return any(is_float(t.dtype) for t in tensors(type_))
 
 

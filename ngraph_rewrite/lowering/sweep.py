@@ -14,7 +14,7 @@ integers and bool.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from heapq import heappop, heappush
 from typing import TypeAlias
 
@@ -120,7 +120,7 @@ class Sweep:
             term = self._new.pop() if self._new else self._terms.order[-heappop(self._pending)]
             if self._passes_through(term):
                 below = self._below(term, self.adjoints[term])
-                if isinstance(below, Generator):
+                if not (below is None or isinstance(below, list)):  # generators are told more slowly
                     below = yield from below
                 if below is None:
                     self._expand(term)
