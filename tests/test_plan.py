@@ -440,8 +440,10 @@ def test_rows_of_few_elements_are_written_out_and_mean_what_they_mean(length: in
     array = rng.integers(-2, 3, (20, 15, length)).astype(dtype)
     array[0, ::2, 0], array[1, :, -1], array[2, ::3, 0], array[3] = np.nan, np.inf, -np.inf, -0.0
     x = ng.placeholder(array.shape, dtype)
-    once = [f(x, axis=-1) for f in (nx.sum, nx.max, nx.min, nx.prod, nx.argmax, nx.argmin)]
-    once += [nx.any(x > 1, axis=-1), nx.all(x > -2, axis=-1), nx.sqrt(nx.sum(nx.square(x - x[:1, :1]), axis=-1))]
+    once = [f(x, axis=-1) for f in (nx.sum, nx.max, nx.min, nx.prod)]
+    once += [nx.sqrt(nx.sum(nx.square(x - x[:1, :1]), axis=-1))]
+    if length <= 8:
+        once += [nx.any(x > 1, axis=-1), nx.all(x > -2, axis=-1), nx.argmax(x, axis=-1), nx.argmin(x, axis=-1)]
     again = [nx.softmax(x, axis=-1), (x - nx.mean(x, axis=-1, keepdims=True)) / nx.max(x, axis=-1, keepdims=True)]
     for wanted in once, again:
         found, expected = list[np.ndarray](), list[np.ndarray]()

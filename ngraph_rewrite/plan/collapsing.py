@@ -32,8 +32,9 @@ _STREAMED, _UNHELD = 1 << 24, 5 << 23
 # Indices of a last loop that is written out, at most, and of the loop before it, at least: a vector. Eight numbers make
 # a vector by themselves, unless they are bytes.
 _FEW, _FEW_BYTES, _MANY = 7, 8, 8
-# Elements of a row that is written out, at most, if it is read once, and if it is read again; and rows, at least.
-_READ_ONCE, _READ_AGAIN, _ROWS = 15, 12, 256
+# Elements of a row that is written out, at most, if it is read once, and if it is read again: those of float32 and
+# float64, whose places nobody asks for, and others. Rows, at least.
+_READ_ONCE, _READ_AGAIN, _ROWS = (15, 8), (12, 7), 256
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
 
@@ -210,8 +211,16 @@ def _row_nest(program: RowProgram, renderer: Renderer) -> tuple[_Space, RowNest]
     nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
     if streamed or totals or not renderer.written_out or sum(rows) != 1 or prod(space.sizes[:-1]) < _ROWS:
         return space, nest
-    again = max(nest.stages, default=0) > 1 or any(at.dims & nest.within for at in results)
-    return space, replace(nest, few=space.few(_READ_AGAIN if again else _READ_ONCE) if rows[-1] else 0)
+    return space, replace(nest, few=space.few(_written_out(nest)) if rows[-1] else 0)
+
+
+def _written_out(nest: RowNest) -> int:
+    """How long rows may be that are written out: longer ones make vectors themselves, or none with their neighbours."""
+    again = max(nest.stages, default=0) > 1 or any(at.dims & nest.within for _, at in nest.stores)
+    floats, others = _READ_AGAIN if again else _READ_ONCE
+    along = {dtype for dtype, dims in zip(nest.dtypes, nest.dims, strict=True) if dims & nest.within}
+    places = any(step.op in ("argmax", "argmin") for step in nest.steps)
+    return others if places or not along <= {"float32", "float64"} else floats
 
 
 def is_streamed(
