@@ -49,7 +49,7 @@ def combine(short: str, *operands: Any) -> Op:
 
 def _answers(operand: Any) -> bool:
     """Whether it answers operators itself, and says so as NumPy asks for it (NEP 13)."""
-    return getattr(operand, "__array_ufunc__", operand) is None
+    return getattr(operand, "__array_ufunc__", False) is None
 
 
 def _has_axes(operand: Any) -> bool:
