@@ -454,3 +454,17 @@ def test_rows_of_few_elements_are_written_out_and_mean_what_they_mean(length: in
                 assert target != "cpu" or f"range({length})" in computation.source()
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-6 if dtype == "float32" else 1e-15)
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "written"),
+    [("max", "float16", False), ("sum", "float16", True), ("max", "float32", True), ("argmax", "float32", False)],
+)
+def test_longer_rows_stay_as_they_are_where_one_is_a_few_instructions(function: str, dtype: str, written: bool) -> None:
+    """Extrema of halves took four times as long written out, and places twice."""
+    x = ng.placeholder((300, 12), dtype)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(getattr(ng.numpy, function)(x, axis=-1), x)
+        array = np.arange(3600).reshape(300, 12)[:, ::-1].astype(dtype)
+        np.testing.assert_array_equal(computation(array), getattr(np, function)(array, axis=-1))
+        assert ("range(12)" in computation.source()) == written

@@ -19,6 +19,7 @@ from ngraph_rewrite.codegen.loops import (
     RowNest,
     Step,
 )
+from ngraph_rewrite.codegen.nest import FUNCTIONS, REDUCTIONS
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
 from ngraph_rewrite.plan.numbers import attributes, constants
@@ -32,8 +33,8 @@ _STREAMED, _UNHELD = 1 << 24, 5 << 23
 # Indices of a last loop that is written out, at most, and of the loop before it, at least: a vector. Eight numbers make
 # a vector by themselves, unless they are bytes.
 _FEW, _FEW_BYTES, _MANY = 7, 8, 8
-# Elements of a row that is written out, at most, if it is read once, and if it is read again: those of float32 and
-# float64, whose places nobody asks for, and others. Rows, at least.
+# Elements of a row that is written out, at most, if it is read once, and if it is read again: those of floats, and
+# others, among them rows that are a few instructions by themselves: places, and extrema of halves. Rows, at least.
 _READ_ONCE, _READ_AGAIN, _ROWS = (15, 8), (12, 7), 256
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
@@ -219,8 +220,10 @@ def _written_out(nest: RowNest) -> int:
     again = max(nest.stages, default=0) > 1 or any(at.dims & nest.within for _, at in nest.stores)
     floats, others = _READ_AGAIN if again else _READ_ONCE
     along = {dtype for dtype, dims in zip(nest.dtypes, nest.dims, strict=True) if dims & nest.within}
-    places = any(step.op in ("argmax", "argmin") for step in nest.steps)
-    return others if places or not along <= {"float32", "float64"} else floats
+    quick = {"argmax", "argmin"} | ({"max", "min"} if "float16" in along else set())
+    ops = {step.op for step in nest.steps}
+    is_quick = ops.isdisjoint(FUNCTIONS) and ops.intersection(REDUCTIONS) <= quick
+    return floats if along <= {"float16", "float32", "float64"} and not is_quick else others
 
 
 def is_streamed(
