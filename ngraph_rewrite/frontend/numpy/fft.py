@@ -21,17 +21,18 @@ from ngraph_rewrite.frontend.numpy.fourier import Sums, fourier, length_of
 from ngraph_rewrite.frontend.numpy.fourier_axes import (
     NORMS,
     chosen_axes,
+    float_dtype,
     known_length,
     lines_of,
     positive_count,
     scale_of,
+    spacing,
     with_axis,
 )
 from ngraph_rewrite.frontend.numpy.manipulation import roll
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term, on_device, places
 from ngraph_rewrite.ops.checks import one_of
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import as_dtype
 
 
 def fft(a: Array | Complex, n: int | None = None, axis: int = -1, norm: str | None = None) -> Complex:
@@ -223,7 +224,8 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) ->
         dtype: float32 by default, as of all that is created.
 
     Raises:
-        AttributeValueError: for an `n` below 1.
+        AttributeValueError: for an `n` below 1, or a `d` that is 0 or no number.
+        DTypeError: for a `dtype` that is no float.
 
     >>> import ngraph_rewrite as ng
     >>> with ng.make_transformer("cpu") as transformer:
@@ -231,8 +233,8 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) ->
     [0.0, 1.0, 2.0, -2.0, -1.0]
     """
     on_device("fftfreq", device)
-    found = np.fft.fftfreq(positive_count("fftfreq", n), d)
-    return as_term(found.astype(checked("fftfreq", as_dtype, "float32" if dtype is None else dtype)))
+    found = np.fft.fftfreq(positive_count("fftfreq", n), spacing("fftfreq", d))
+    return as_term(found.astype(float_dtype("fftfreq", dtype)))
 
 
 def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Op:
@@ -243,8 +245,8 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -
     float32[3]
     """
     on_device("rfftfreq", device)
-    found = np.fft.rfftfreq(positive_count("rfftfreq", n), d)
-    return as_term(found.astype(checked("rfftfreq", as_dtype, "float32" if dtype is None else dtype)))
+    found = np.fft.rfftfreq(positive_count("rfftfreq", n), spacing("rfftfreq", d))
+    return as_term(found.astype(float_dtype("rfftfreq", dtype)))
 
 
 def fftshift(x: Array | Complex, axes: Axis = None) -> Any:

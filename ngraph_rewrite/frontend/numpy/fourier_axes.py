@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
-from ngraph_rewrite.errors import AttributeValueError, LengthError
+from ngraph_rewrite.errors import AttributeValueError, DTypeError, LengthError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.choice import cast
 from ngraph_rewrite.frontend.numpy.complex_pairs import Complex, parts_of
 from ngraph_rewrite.frontend.numpy.fourier import part_of
 from ngraph_rewrite.frontend.numpy.manipulation import moveaxis
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, each, positional
-from ngraph_rewrite.ops.checks import as_index, one_of, position
+from ngraph_rewrite.ops.checks import as_index, one_of, position, several
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import DType, as_dtype, is_float
 
 # What is divided by the number of elements, and what the inverse divides.
 NORMS = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
@@ -48,7 +50,8 @@ def with_axis(x: Op, source: int, destination: int) -> Op:
 def chosen_axes(call: str, a: Array | Complex, s: Sequence[int] | None, axes: Axis) -> list[tuple[int, int | None]]:
     """Each axis, with how many elements of it are summed; None for all of them."""
     rank = parts_of(a)[0].rank
-    lengths = None if s is None else [None if length == -1 else positive_count(call, length) for length in s]
+    given = None if s is None else checked(call, several, s, "s")
+    lengths = None if given is None else [None if length == -1 else positive_count(call, length) for length in given]
     if axes is None:
         chosen = list(range(0 if lengths is None else rank - len(lengths), rank))
     else:
@@ -83,6 +86,29 @@ def positive_count(call: str, n: Any) -> int:
         what = f"{call}: {count} elements cannot be transformed"
         raise AttributeValueError(what, where=user_line(), do="give one or more")
     return count
+
+
+def spacing(call: str, d: Any) -> float:
+    """How far two elements are apart, checked.
+
+    Raises:
+        AttributeValueError: for what is no number, and for 0.
+    """
+    if not isinstance(d, Real) or d == 0:
+        raise AttributeValueError(f"{call}: d is {d!r}", where=user_line(), do="give a number other than 0")
+    return float(d)
+
+
+def float_dtype(call: str, dtype: Any) -> DType:
+    """The dtype of frequencies: float32, if none is given.
+
+    Raises:
+        DTypeError: for one that is no float.
+    """
+    found: DType = checked(call, as_dtype, "float32" if dtype is None else dtype)
+    if not is_float(found):
+        raise DTypeError(f"{call}: frequencies are no {found}", where=user_line(), do="give a dtype of floats")
+    return found
 
 
 def scale_of(call: str, norm: str | None, n: int, sign: int) -> float:
