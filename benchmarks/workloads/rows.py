@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Softmax, layer norm, batch norm, and reductions of what is broadcast: each reads its rows more than once."""
+"""Softmax, layer norm, batch norm, and reductions of what is broadcast."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ EPS = 1e-5
 
 
 def tasks(size: int | None) -> Tasks:
-    """``softmax_RxC``, ``layernorm_RxC``, ``batchnorm``, ``bred`` and ``rbf``; `size` is a number of rows."""
-    softmax = [(size, 1000)] if size else [(64, 1000), (4096, 128), (1024, 4096)]
+    """``softmax_RxC``, ``layernorm_RxC``, and networks' and geometry's other rows; `size` is how many there are."""
+    softmax = [(size, 1000)] if size else [(64, 1000), (4096, 128), (1024, 4096), (100_000, 3), (100_000, 8)]
     layer_norm = [(size, 256)] if size else [(1024, 256), (4096, 1024)]
     return {
         **{f"softmax_{r}x{c}": partial(_softmax, r, c) for r, c in softmax},
@@ -24,6 +24,7 @@ def tasks(size: int | None) -> Tasks:
         "batchnorm": partial(_batch_norm, size or 64),
         "bred": partial(_bred, size or 4096, 512),
         "rbf": partial(_rbf, size or 2048),
+        "distances": partial(_distances, size or 1000),
     }
 
 
@@ -116,3 +117,17 @@ def _rbf(size: int) -> Task:
 
     engines = {OURS: in_ours(ours, [[a], [b]], arrays), **both_torches(in_torch, arrays)}
     return task("rbf", function, arrays, engines)
+
+
+def _distances(size: int) -> Task:
+    """The squares of how far points in space are from each other."""
+    arrays = [normal(size, 3), normal(size, 3, seed=1)]
+
+    def function(xp: Any, x: Any, y: Any) -> Any:
+        return xp.sum((x[:, None] - y[None]) ** 2, axis=-1)
+
+    engines = {
+        OURS: in_ours(partial(function, ng.numpy), [a.shape for a in arrays], arrays),
+        **both_torches(lambda x, y: ((x[:, None] - y[None]) ** 2).sum(-1), arrays),
+    }
+    return task("distances", function, arrays, engines)
