@@ -4,7 +4,8 @@
 A learning rate, a bound, or a length of a batch that is divided by: no instruction is better for knowing it, so it is
 read once, before any loop. What a compiler makes something of stays in the text: 0, 1, 2 and their like, powers of two
 that are divided by, which it multiplies with instead, integers but those that are compared, added or chosen, and all
-that is given to a function, such as an exponent.
+that is given to a function, such as an exponent. So do integers beside what is cast to an integer: if they are known
+to be small, bytes that are cast to 64 bits are computed as bytes, of which a vector has eight times as many.
 """
 
 from __future__ import annotations
@@ -72,20 +73,24 @@ def constants(steps: Sequence[ScalarStep]) -> Constants:
 def _bound(steps: Sequence[ScalarStep]) -> set[Value]:
     """The values that a compiler should know wherever it can."""
     found = set[Value]()
+    if any(map(_casts_to_integer, steps)):
+        found.update(n for n, step in enumerate(steps) if _is_integer(step))
     for op, _, operands, _ in steps:
         if op not in _TAKING:
             found.update(operands)
         elif op == "divide" and _has_exact_reciprocal(operands[1], steps):
             found.add(operands[1])
         if op not in _TAKING_INTEGERS:
-            found.update(
-                n for n in operands if n >= 0 and isinstance(steps[n][3], Literal) and not is_real(steps[n][1])
-            )
+            found.update(n for n in operands if n >= 0 and _is_integer(steps[n]))
     return found
 
 
 def _is_integer(step: ScalarStep) -> bool:
     return isinstance(step[3], Literal) and not is_real(step[1])
+
+
+def _casts_to_integer(step: ScalarStep) -> bool:
+    return step[0] == "cast" and step[1] != "bool" and not is_real(step[1])
 
 
 def _has_exact_reciprocal(value: Value, steps: Sequence[ScalarStep]) -> bool:
