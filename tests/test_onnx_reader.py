@@ -475,6 +475,14 @@ SAID: dict[str, tuple[int, str, dict[str, Any], list[Any]]] = {
             y = Add (x, z) }""",
         {"x": np.ones(3, "f")}, [np.full(3, 2, "f")],
     ),
+    "what has to be known may be computed of what the model brings": (
+        21, """agraph (float[1, 2] x) => (float[2, 2] y) {
+            a = Constant <value = float[2] {2.0, 0.0}> ()
+            b = Constant <value = float[2] {0.0, 1.0}> ()
+            scales = Add (a, b)
+            y = Resize <mode = "nearest"> (x, , scales) }""",
+        {"x": np.ones((1, 2), "f")}, [np.ones((2, 2), "f")],
+    ),
     "a range may end at a length as a float, and what is known be expanded to lengths": (
         17, """agraph (float[n, 2] x) => (float[n] y, float[n, 2] z) {
             shape = Shape (x)
@@ -720,6 +728,9 @@ def test_lengths_that_exporters_leave_without_a_name_are_not_one() -> None:
 
 REFUSED = {
     "agraph (float[3] x) => (int64[1, n] y) { y = NonZero (x) }": "the input x is computed by the model",
+    "agraph (float[n] x) => (float[m] y) { s = Shape (x)\n k = Constant <value_int = 0> ()\n n = Gather (s, k)\n"
+    "end = Cast <to = 1> (n)\n a = Constant <value_float = 0.5> ()\n b = Constant <value_float = 1.0> ()\n"
+    "y = Range (a, end, b) }": "a range of parts of one",
     "agraph (float[3] x) => (float[3] y) { y = own.unknown (x) }": "the operator own.unknown is not supported",
     "agraph (float[3] x) => (float[3] y) { y = Relu <slope = 1> (x) }": "the attribute slope is not supported",
     "agraph (string[3] x) => (string[3] y) { y = Identity (x) }": "the dtype STRING",

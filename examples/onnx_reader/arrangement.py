@@ -11,7 +11,7 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from onnx_reader.files import dtype_of
-from onnx_reader.table import Value, cast, is_term, known_length, lengths, op, places, space, term
+from onnx_reader.table import ModelError, Value, cast, is_term, known_length, lengths, op, places, space, term
 
 Axes = list[int] | None
 
@@ -61,6 +61,8 @@ def arange(start: Value, limit: Value, delta: Value, *, stash_type: int = 1) -> 
     """Floats are computed in their dtype, those of 16 bits in another."""
     ends = [v.item() for v in (start, limit, delta)]
     if any(isinstance(n, ng.Length) for n in ends):
+        if any(n != int(n) for n in ends if not isinstance(n, ng.Length)):
+            raise ModelError("a range of parts of one that ends at an unknown length", do="read(model, lengths=...)")
         whole = ng.numpy.arange(*(n if isinstance(n, ng.Length) else int(n) for n in ends))
         return ng.numpy.astype(whole, start.dtype if start.dtype != object else "int64")
     if start.dtype.kind in "iu":

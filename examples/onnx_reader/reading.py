@@ -176,12 +176,16 @@ class Walk:
         return found if isinstance(found, tuple) else (found,)
 
     def known(self, value: Value, name: str) -> Value:
-        """A value that has to be known: of a variable the first one, of lengths as floats these lengths."""
-        if is_term(value) and value in self.counts:
-            return self.counts[value]
-        if is_term(value) and value not in self.arrays:
+        """A value that has to be known: of variables the first one, of lengths as floats these lengths."""
+        if not is_term(value):
+            return value
+        found = self.counts.get(value, self.arrays.get(value))
+        if found is not None:
+            return found
+        leaves = [t for t in ng.topological([value]) if not t.args]
+        if any(t not in self.arrays and t.definition.name != "core.constant" for t in leaves):
             raise NotKnown(f"the input {name} is computed by the model, and has to be known while it is read", value)
-        return self.arrays[value] if is_term(value) else value
+        return computed([value])[0]
 
     def attribute(self, attribute: onnx.AttributeProto, scope: dict[str, Value]) -> Any:
         """An attribute as a Python value; a graph is a function that takes its inputs and gives its outputs."""
@@ -238,6 +242,11 @@ def folded(outputs: Sequence[Value], inputs: Sequence[Value]) -> Sequence[Value]
     known = all(v is None or isinstance(v, np.ndarray) and v.dtype != object for v in inputs)
     if not (terms and inputs and known):
         return [settled(v) for v in outputs]
+    arrays = dict(zip(terms, computed(terms), strict=True))
+    return [arrays[v] if is_term(v) else v for v in outputs]
+
+
+def computed(terms: Sequence[ng.Op]) -> list[np.ndarray]:
+    """The values of terms that depend on no input."""
     with ng.make_transformer("reference") as transformer:
-        computed = dict(zip(terms, transformer.computation(terms)(), strict=True))
-    return [np.asarray(computed.get(v, v)) if is_term(v) else v for v in outputs]
+        return [np.asarray(v) for v in transformer.computation(terms)()]
