@@ -217,11 +217,15 @@ def test_images_whose_size_a_call_says_have_the_kernel_too() -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize(("count", "multiplied"), [(1, "gemm"), (64, "convolution_across")])
-def test_some_places_of_a_few_images_are_not_worth_the_kernel(count: int, multiplied: str) -> None:
-    """Vectors would be empty but for these places: a matrix of their windows is small."""
-    term, _, values = example((count, 16, 2, 2), (32, 16, 3, 3))
-    a, b, _ = values
+@pytest.mark.parametrize(
+    ("count", "stride", "multiplied"), [(1, 1, "gemm"), (64, 1, "convolution_across"), (8, 2, "convolution_across")]
+)
+def test_some_places_of_a_few_images_are_not_worth_the_kernel(count: int, stride: int, multiplied: str) -> None:
+    """Vectors would be empty but for these places: a matrix of their windows is small, unless they are apart."""
+    a = images(count, 16, 2 * stride, 2 * stride, dtype="float32")
+    b = images(32, 16, 3, 3, dtype="float32")
+    term = ng.semi.convolution(a, b, strides=stride, before=1, after=1)
+    values = {op: whole_numbers(seed, op.shape, "float32") for seed, op in enumerate((a, b))}
     ((wanted,), _) = both([term], values)
     found, stats = run(term, {a: values[a], b: values[b]})
     np.testing.assert_array_equal(found, wanted)
@@ -241,13 +245,14 @@ def test_columns_are_convolved_as_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "after", "multiplied"),
-    # Zeros are put around products; each class of places has a convolution, or one has all if windows are whole steps.
-    [(1, 0, ["gemm"]), (3, 1, ["convolution"] * 4), (4, 1, ["convolution"])],
+    ("window", "after", "channels", "multiplied"),
+    # Zeros are put around products; each class of places has a convolution, or one has all if windows are whole steps
+    # and filters are few.
+    [(1, 0, 5, ["gemm"]), (3, 1, 5, ["convolution"] * 4), (4, 1, 5, ["convolution"]), (4, 1, 8, ["convolution"] * 4)],
 )
-def test_zeros_between_points_are_not_multiplied(window: int, after: int, multiplied: list[str]) -> None:
+def test_zeros_between_points_are_not_multiplied(window: int, after: int, channels: int, multiplied: list[str]) -> None:
     """The derivative by images of windows that are two places apart."""
-    x, w = images(2, 5, 15, 16, dtype="float32"), images(6, 5, window, window, dtype="float32")
+    x, w = images(2, channels, 15, 16, dtype="float32"), images(6, channels, window, window, dtype="float32")
     term = ng.semi.convolution(x, w, strides=2, before=1, after=after)
     error = images(*term.shape, dtype="float32")
     (derivative,) = deriv(term, [x], error=error)
