@@ -217,6 +217,14 @@ def test_images_whose_size_a_call_says_have_the_kernel_too() -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
+def test_images_that_a_call_cuts_to_less_than_nothing_run_no_kernel() -> None:
+    """It wrote beside its workspace."""
+    a, b = ng.placeholder((2, 1, 7, ng.Length.symbol("columns"))), images(2, 1, 5, 1, dtype="float32")
+    values = {a: whole_numbers(1, (2, 1, 7, 2), "float32"), b: whole_numbers(2, b.shape, "float32")}
+    found, stats = run(ng.semi.convolution(a, b, 2, (3, -1), (2, -2)), values)
+    assert found.shape == (2, 2, 4, 0) and kernels(stats) == []
+
+
 @pytest.mark.parametrize(
     ("count", "stride", "multiplied"), [(1, 1, "gemm"), (64, 1, "convolution_across"), (8, 2, "convolution_across")]
 )
