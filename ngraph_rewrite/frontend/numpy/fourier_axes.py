@@ -48,18 +48,20 @@ def with_axis(x: Op, source: int, destination: int) -> Op:
 
 
 def chosen_axes(call: str, a: Array | Complex, s: Sequence[int] | None, axes: Axis) -> list[tuple[int, int | None]]:
-    """Each axis, with how many elements of it are summed; None for all of them."""
-    rank = parts_of(a)[0].rank
+    """Each axis, with how many elements of it are summed: None for all of them, if nothing is said."""
+    x = parts_of(a)[0]
     given = None if s is None else checked(call, several, s, "s")
-    lengths = None if given is None else [None if length == -1 else positive_count(call, length) for length in given]
     if axes is None:
-        chosen = list(range(0 if lengths is None else rank - len(lengths), rank))
+        chosen = list(range(0 if given is None else x.rank - len(given), x.rank))
     else:
-        chosen = [checked(call, position, axis, rank) for axis in each(axes)]
-    if not chosen or min(chosen) < 0 or (lengths is not None and len(lengths) != len(chosen)):
-        what = f"{call}: {s} are not the lengths of the axes {axes}, of {rank}"
+        chosen = [checked(call, position, axis, x.rank) for axis in each(axes)]
+    if not chosen or min(chosen) < 0 or (given is not None and len(given) != len(chosen)):
+        what = f"{call}: {s} are not the lengths of the axes {axes}, of {x.rank}"
         raise AttributeValueError(what, where=user_line(), do="give a length for each axis, and one axis at least")
-    return list(zip(chosen, [None] * len(chosen) if lengths is None else lengths, strict=True))
+    if given is None:
+        return [(axis, None) for axis in chosen]
+    counts = [known_length(call, x, axis) if n == -1 else n for axis, n in zip(chosen, given, strict=True)]
+    return [(axis, positive_count(call, n)) for axis, n in zip(chosen, counts, strict=True)]
 
 
 def known_length(call: str, x: Op, axis: int) -> int:
