@@ -2,10 +2,11 @@
 """Sums of a discrete Fourier transform, as products with matrices of few rows.
 
 A length that is a product n1 n2 is taken in two steps, of n1 and of n2, with factors between them (Cooley and Tukey,
-*An algorithm for the machine calculation of complex Fourier series*, 1965). Steps are as long as 64, as a product of
-matrices takes as long for them as for shorter ones. Lengths with large prime factors become a convolution, which is
-done by transforms of other lengths (Bluestein, *A linear filtering approach to the computation of the discrete Fourier
-transform*, 1970). Elements that are zeros, and results that nobody wants, are left out of the first step and the last.
+*An algorithm for the machine calculation of complex Fourier series*, 1965). Steps have up to 64 elements: few large
+products take less time than many small ones, though they have more to multiply. Lengths with large prime factors become
+a convolution, which is done by transforms of other lengths (Bluestein, *A linear filtering approach to the computation
+of the discrete Fourier transform*, 1970). Elements that are zeros, and results that nobody wants, are left out of the
+first step and the last.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ngraph_rewrite.frontend.numpy.operands import as_term, part_along
 from ngraph_rewrite.frontend.numpy.padding import pad
 from ngraph_rewrite.terms.op import Op
 
-_STEP = 64  # a step of so many elements takes about as long as one of eight
+_STEP = 64  # elements of a step, at most
 _PRIME = 256  # primes up to this are one step
 _SMALL = 7  # the largest prime factor of a length that is chosen
 
