@@ -25,6 +25,7 @@ from ngraph_rewrite.codegen.nest import (
     store_line,
     stored_name,
     value_in_place,
+    written_out,
 )
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
 from ngraph_rewrite.codegen.streaming import Streams
@@ -80,7 +81,7 @@ def render_map(nest: MapNest, tiled: Tiles | None = None) -> Source:
     names = signature(nest)
     streams = Streams(nest, nest.rank - 1, range(len(nest.stores)) if tiled is None else ())
     ends = ["stream_end()"] if streams.positions else []
-    loops = _side_by_side(nest, _level(nest, 0, streams)) if tiled is None else _in_tiles(nest, tiled)
+    loops = written_out(nest, _level(nest, 0, streams)) if tiled is None else _in_tiles(nest, tiled)
     start = _start(nest) if tiled is None or tiled.dim > 0 else "\n".join(whole_tiles((0, nest.rank - 1)))
     body = "\n".join([start, *streams.arrays(), loops, *ends])
     arguments = argument_lines(names, nest.steps)
@@ -123,8 +124,6 @@ def _level(nest: MapNest, level: int, streams: Streams) -> str:
         ]
         return "\n".join(lines)
     extent, inner = ("start", "stop") if level == 0 else ("0", f"n{level}"), _level(nest, level + 1, streams)
-    if level == nest.rank - 1 and nest.few:
-        extent = ("0", str(nest.few))
     if level == nest.rank - 1 and streams.positions:
         return "\n".join([*lines, *streams.loop(extent, inner.split("\n"))])
     if _is_lined(nest):
@@ -137,14 +136,6 @@ def _level(nest: MapNest, level: int, streams: Streams) -> str:
         return "\n".join([*lines, *loop])
     limits = ", ".join(extent) if level == 0 else extent[1]
     return "\n".join([*lines, f"for i{level} in range({limits}):", indented(inner, 4)])
-
-
-def _side_by_side(nest: MapNest, loops: str) -> str:
-    """The loops, told how far neighbours along the last but one are from each other if the last one is short.
-
-    LLVM writes out the last one then, and makes vectors of the loop before it.
-    """
-    return re.sub(rf"\b[xy]\d+_s{nest.rank - 2}\b", str(nest.few), loops) if nest.few else loops
 
 
 def _in_tiles(nest: MapNest, tiled: Tiles) -> str:

@@ -196,6 +196,15 @@ class RowNest(_Nest):
 # -- text shared by both renderers -------------------------------------------------------------------------------------
 
 
+def written_out(nest: MapNest | RowNest, text: str) -> str:
+    """Loops, told how long the last one is if it is short, and that neighbours along the one before are as far apart.
+
+    LLVM writes out the last one then, and makes vectors of the loop before it.
+    """
+    last = nest.rank - 1
+    return re.sub(rf"\b(n{last}|[xy]\d+_s{last - 1})\b", str(nest.few), text) if nest.few else text
+
+
 def signature(nest: _Nest) -> tuple[str, ...]:
     """The arguments: sizes ``n0..``, then for each operand its address and its run-time strides, then numbers."""
     names = [f"n{dim}" for dim in range(nest.rank)]

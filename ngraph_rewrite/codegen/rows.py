@@ -8,12 +8,11 @@ in explicit vectors take its two innermost loops; for a place, of all but floats
 Rows of few elements are written out, and vectors are made of rows that lie side by side.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 from ngraph_rewrite.codegen.accumulate import NOWHERE, Accumulator, beginning, combined, ending, located
 from ngraph_rewrite.codegen.form import Form
-from ngraph_rewrite.codegen.nest import Operand, distance, place
+from ngraph_rewrite.codegen.nest import Operand, distance, place, written_out
 from ngraph_rewrite.codegen.scalar import DTYPES, HALVES
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.codegen.streaming import Streams
@@ -40,16 +39,9 @@ def rows(form: Form) -> list[str]:
     for level in range(kept - 1, -1, -1):
         lines = form.at_once(level, level) + form.loop(form.order[level], lines)
     if form.nest.few:
-        return _written_out(form, lines)
+        return [written_out(form.nest, line) for line in lines]
     arrays = [line for number in range(form.stages.passes) for line in _streams(form, number).arrays()]
     return form.zeros() + arrays + lines + (["stream_end()"] if arrays else [])
-
-
-def _written_out(form: Form, lines: list[str]) -> list[str]:
-    """The loops, told how long rows are, and that neighbours lie as far from each other."""
-    last = form.nest.rank - 1
-    told = rf"\b(n{last}|[xy]\d+_s{last - 1})\b"
-    return [re.sub(told, str(form.nest.few), line) for line in lines]
 
 
 def _streams(form: Form, number: int) -> Streams:
