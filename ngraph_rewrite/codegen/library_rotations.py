@@ -8,8 +8,8 @@ where they begin, their direction and number as ``runs`` (7), and columns as row
 
 from ngraph_rewrite.codegen.source import nested
 from ngraph_rewrite.ops.rotations import LIMITS
+from ngraph_rewrite.runtime.panel_sizes import STRIP
 
-WIDTH = 64  # columns of a strip
 TURNS = 64  # for each row, that are kept before they are used
 RUNS = 3  # numbers of a step
 
@@ -146,49 +146,54 @@ def _end_lines(dtype: str) -> list[str]:
     ]
 
 
-def used_lines(dtype: str, side: str, width: str, loop: str = "") -> list[str]:
-    """Lines that use rotations of a side on element w of the rows of a strip, which are ``width`` apart.
-
-    Args:
-        loop: What goes round for each w, if these do.
-    """
+def used_lines(dtype: str, side: str, width: str) -> list[str]:
+    """Lines that use rotations of a side on element w of the rows of a strip, which are ``width`` apart."""
     x, y = f"load_{dtype}(strip, i * {width} + w, 3)", f"load_{dtype}(strip, (i + 1) * {width} + w, 3)"
     rotated = [
+        f"c, s = load_{dtype}({side}, 2 * turn, 6), load_{dtype}({side}, 2 * turn + 1, 6)",
         f"one_side, other_side = {x}, {y}",
         f"store_{dtype}(strip, i * {width} + w, c * one_side + s * other_side, 3)",
         f"store_{dtype}(strip, (i + 1) * {width} + w, c * other_side - s * one_side, 3)",
+        "i += direction",
+        "turn += 1",
     ]
-    return [
-        "turn = 0",
-        "for run in range(steps):",
-        f"    i, direction = load_int64(runs, {RUNS} * run, 7), load_int64(runs, {RUNS} * run + 1, 7)",
-        f"    for _ in range(load_int64(runs, {RUNS} * run + 2, 7)):",
-        f"        c, s = load_{dtype}({side}, 2 * turn, 6), load_{dtype}({side}, 2 * turn + 1, 6)",
-        *nested(nested([loop, *nested(rotated)] if loop else rotated)),
-        "        i += direction",
-        "        turn += 1",
-    ]
+    return _run_by_run([f"for _ in range({_of_run(2)}):", *nested(rotated)])
+
+
+def _run_by_run(lines: list[str]) -> list[str]:
+    """Lines for each step that was kept: it begins in row ``i``, and its rotations with ``turn``."""
+    return ["turn = 0", "for run in range(steps):", f"    i, direction = {_of_run(0)}, {_of_run(1)}", *nested(lines)]
+
+
+def _of_run(number: int) -> str:
+    """A number of a step that was kept."""
+    return f"load_int64(runs, {RUNS} * run + {number}, 7)"
 
 
 def strip_lines(dtype: str, side: str, at: str, rows: str) -> list[str]:
     """Lines that use all rotations of a side on the columns of a matrix of so many rows, some rows at a time."""
+    size = int(dtype[-2:]) // 8
     inside = f"load_{dtype}(z, {at} + (begin + w) * n + j, 2)"
-    outside = f"store_{dtype}(z, {at} + (begin + w) * n + j, load_{dtype}(strip, j * {WIDTH} + w, 3), 2)"
+    outside = f"store_{dtype}(z, {at} + (begin + w) * n + j, load_{dtype}(strip, j * {STRIP} + w, 3), 2)"
+    turned = [
+        f"turn_rows_{dtype}(strip, {side} + 2 * turn * {size}, i, direction, {_of_run(2)})",
+        f"turn += {_of_run(2)}",
+    ]
     return [
         "begin = 0",
         f"while begin < {rows} and filled > 0:",
-        f"    wide = lesser({WIDTH}, {rows} - begin)",
+        f"    wide = lesser({STRIP}, {rows} - begin)",
         "    for w in range(wide):",
         "        for j in range(n):",
-        f"            store_{dtype}(strip, j * {WIDTH} + w, {inside}, 3)",
-        f"    for w in range(wide, {WIDTH}):",
+        f"            store_{dtype}(strip, j * {STRIP} + w, {inside}, 3)",
+        f"    for w in range(wide, {STRIP}):",
         "        for j in range(n):",
-        f"            store_{dtype}(strip, j * {WIDTH} + w, {number(dtype, 0.0)}, 3)",
-        *nested(used_lines(dtype, side, str(WIDTH), f"for w in range({WIDTH}):")),
+        f"            store_{dtype}(strip, j * {STRIP} + w, {number(dtype, 0.0)}, 3)",
+        *nested(_run_by_run(turned)),
         "    for w in range(wide):",
         "        for j in range(n):",
         f"            {outside}",
-        f"    begin += {WIDTH}",
+        f"    begin += {STRIP}",
     ]
 
 

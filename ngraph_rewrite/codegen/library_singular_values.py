@@ -16,7 +16,6 @@ from ngraph_rewrite.codegen.library_reflections import (
 from ngraph_rewrite.codegen.library_rotations import (
     RUNS,
     TURNS,
-    WIDTH,
     block_lines,
     number,
     scale_lines,
@@ -34,6 +33,7 @@ from ngraph_rewrite.codegen.library_vectors import (
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.rotations import STEPS
 from ngraph_rewrite.ops.singular_values import LANES
+from ngraph_rewrite.runtime.panel_sizes import STRIP
 
 _RIGHT = "(m + 1) * n"  # where the right vectors are
 Lines = list[str]
@@ -42,7 +42,7 @@ Lines = list[str]
 def space_of_svd(m: int, n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
-    strip = m + n if target == "cuda" else WIDTH
+    strip = m + n if target == "cuda" else STRIP
     elements = 5 * n + LANES + (4 * TURNS * n + n * strip if vectors else m * n)
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 

@@ -16,7 +16,6 @@ from ngraph_rewrite.codegen.library_reflections import (
 from ngraph_rewrite.codegen.library_rotations import (
     RUNS,
     TURNS,
-    WIDTH,
     beside,
     block_lines,
     diagonal,
@@ -37,12 +36,13 @@ from ngraph_rewrite.codegen.library_vectors import (
 )
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.rotations import STEPS
+from ngraph_rewrite.runtime.panel_sizes import STRIP
 
 
 def space_of_eigh(n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
-    elements, strip = 4 * n, n if target == "cuda" else WIDTH
+    elements, strip = 4 * n, n if target == "cuda" else STRIP
     elements += 2 * TURNS * n + n * strip if vectors else n * n
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 

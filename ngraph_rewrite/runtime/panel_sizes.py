@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many columns of a matrix are reflected together: what plans kernels asks for it, and has no use for LLVM."""
+"""How many columns of a matrix are reflected or rotated together: what plans kernels asks, and has no use for LLVM."""
 
 WIDTH = 16  # columns of a panel, whose reflections are kept
 TILE = 64  # columns of others that are reflected at all columns of a panel before they leave the cache
+STRIP = 64  # columns that are rotated together, as rows of a strip
