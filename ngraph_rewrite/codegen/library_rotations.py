@@ -3,15 +3,21 @@
 
 What a step of an iteration rotates is kept, and used on all columns later: these are read once for many steps. In
 memory are the diagonal ``d`` (buffer 5) and what is beside it ``e`` (8), rotations as ``turns`` (6), of steps the row
-where they begin, their direction and number as ``runs`` (7), and columns as rows of a ``strip`` (3).
+where they begin, their direction and number as ``runs`` (7). On a CPU a kernel of its own uses them; on a GPU columns
+are rows of a ``strip`` (3).
 """
 
-from ngraph_rewrite.codegen.source import nested
+from functools import cache
+
+from ngraph_rewrite.codegen.library import rendered
+from ngraph_rewrite.codegen.parting import launch_lines
+from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.rotations import LIMITS
 from ngraph_rewrite.runtime.panel_sizes import STRIP
 
 TURNS = 64  # for each row, that are kept before they are used
 RUNS = 3  # numbers of a step
+PARTS = ("rotate", "strips", "across")  # what a kernel takes that launches another one
 
 
 def number(dtype: str, value: float) -> str:
@@ -157,44 +163,34 @@ def used_lines(dtype: str, side: str, width: str) -> list[str]:
         "i += direction",
         "turn += 1",
     ]
-    return _run_by_run([f"for _ in range({_of_run(2)}):", *nested(rotated)])
-
-
-def _run_by_run(lines: list[str]) -> list[str]:
-    """Lines for each step that was kept: it begins in row ``i``, and its rotations with ``turn``."""
-    return ["turn = 0", "for run in range(steps):", f"    i, direction = {_of_run(0)}, {_of_run(1)}", *nested(lines)]
-
-
-def _of_run(number: int) -> str:
-    """A number of a step that was kept."""
-    return f"load_int64(runs, {RUNS} * run + {number}, 7)"
-
-
-def strip_lines(dtype: str, side: str, at: str, rows: str) -> list[str]:
-    """Lines that use all rotations of a side on the columns of a matrix of so many rows, some rows at a time."""
-    size = int(dtype[-2:]) // 8
-    inside = f"load_{dtype}(z, {at} + (begin + w) * n + j, 2)"
-    outside = f"store_{dtype}(z, {at} + (begin + w) * n + j, load_{dtype}(strip, j * {STRIP} + w, 3), 2)"
-    turned = [
-        f"turn_rows_{dtype}(strip, {side} + 2 * turn * {size}, i, direction, {_of_run(2)})",
-        f"turn += {_of_run(2)}",
-    ]
     return [
-        "begin = 0",
-        f"while begin < {rows} and filled > 0:",
-        f"    wide = lesser({STRIP}, {rows} - begin)",
-        "    for w in range(wide):",
-        "        for j in range(n):",
-        f"            store_{dtype}(strip, j * {STRIP} + w, {inside}, 3)",
-        f"    for w in range(wide, {STRIP}):",
-        "        for j in range(n):",
-        f"            store_{dtype}(strip, j * {STRIP} + w, {number(dtype, 0.0)}, 3)",
-        *nested(_run_by_run(turned)),
-        "    for w in range(wide):",
-        "        for j in range(n):",
-        f"            {outside}",
-        f"    begin += {STRIP}",
+        "turn = 0",
+        "for run in range(steps):",
+        f"    i, direction = load_int64(runs, {RUNS} * run, 7), load_int64(runs, {RUNS} * run + 1, 7)",
+        f"    for _ in range(load_int64(runs, {RUNS} * run + 2, 7)):",
+        *nested(nested(rotated)),
     ]
+
+
+@cache
+def render_rotate(dtype: str) -> Source:
+    """Return the kernel that rotates the ``n`` columns of ``rows`` rows, by what was kept of ``steps`` steps.
+
+    ``strips`` has ``room`` bytes for each thread.
+
+    >>> render_rotate("float32").signature
+    ('z', 'rows', 'n', 'turns', 'runs', 'steps', 'strips', 'room')
+    """
+    names = tuple("z rows n turns runs steps strips room".split())
+    return rendered("rotate", names, dtype=dtype, width=str(STRIP), size=dtype[-2:] + " // 8", each=str(RUNS))
+
+
+def rotate_lines(dtype: str, side: str, at: str, rows: str) -> list[str]:
+    """Lines that launch it with the rotations of a side, for a matrix of so many rows."""
+    size = int(dtype[-2:]) // 8
+    given = [f"z + ({at}) * {size}", rows, "n", side, "runs", "steps", "strips + thread * across", "across"]
+    launch = launch_lines("rotate", given, f"chunk_start({rows} + {STRIP - 1}, 1, {STRIP})", f"filled * {rows} * 0.1")
+    return ["if filled > 0:", *nested(launch)]
 
 
 def scale_lines(dtype: str) -> list[str]:

@@ -14,12 +14,13 @@ from ngraph_rewrite.codegen.library_reflections import (
     reflect_lines,
 )
 from ngraph_rewrite.codegen.library_rotations import (
+    PARTS,
     RUNS,
     TURNS,
     block_lines,
     number,
+    rotate_lines,
     scale_lines,
-    strip_lines,
     used_lines,
 )
 from ngraph_rewrite.codegen.library_singular_steps import singular_step_lines
@@ -30,10 +31,10 @@ from ngraph_rewrite.codegen.library_vectors import (
     sign_lines_of_strip,
     turned_lines,
 )
+from ngraph_rewrite.codegen.parting import BEGIN
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.rotations import STEPS
 from ngraph_rewrite.ops.singular_values import LANES
-from ngraph_rewrite.runtime.panel_sizes import STRIP
 
 _RIGHT = "(m + 1) * n"  # where the right vectors are
 Lines = list[str]
@@ -42,8 +43,8 @@ Lines = list[str]
 def space_of_svd(m: int, n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
-    strip = m + n if target == "cuda" else STRIP
-    elements = 5 * n + LANES + (4 * TURNS * n + n * strip if vectors else m * n)
+    strip = (m + n) * n if target == "cuda" else 0
+    elements = 5 * n + LANES + (4 * TURNS * n + strip if vectors else m * n)
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 
 
@@ -134,7 +135,7 @@ def _vectors(dtype: str, target: str) -> tuple[Lines, Lines]:
     if target == "cpu":
         left, right = ("0", "m", "left", "sums"), (_RIGHT, "n", "right", "signs")
         names = "corner, high, turns, sign_of"
-        apply = _sides(left, right, names, strip_lines(dtype, "turns", "corner", "high"))
+        apply = _sides(left, right, names, rotate_lines(dtype, "turns", "corner", "high"))
         finish = [*sign_lines(dtype, "m"), "for j in range(n):", *nested(turned)]
         return apply, [*finish, *_sides(left, right, names, ordered_lines(dtype, "corner", "high", "sign_of"))]
     used = ["turns = left", "if w >= m:", "    turns = right", *used_lines(dtype, "turns", "(m + n)"), "w += lanes()"]
@@ -149,10 +150,11 @@ def _vectors(dtype: str, target: str) -> tuple[Lines, Lines]:
 def render_svd(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     """Return the kernel of singular values of ``count`` matrices with strides, between their vectors or without.
 
-    ``space`` has ``room`` bytes for each thread, or on a GPU for each block.
+    ``space`` has ``room`` bytes for each thread, or on a GPU for each block; ``strips`` has ``across`` bytes for each,
+    and ``rotate`` is where the kernel is that rotates columns.
 
-    >>> render_svd("float32", True).signature
-    ('count', 'm', 'n', 'x', 'x_between', 'x_down', 'x_along', 'y', 'space', 'room')
+    >>> render_svd("float32", True).signature[8:]
+    ('space', 'room', 'rotate', 'strips', 'across')
     """
     has_dtype(dtype, DTYPES, "svd")
     size = int(dtype[-2:]) // 8
@@ -179,5 +181,6 @@ def render_svd(dtype: str, vectors: bool, target: str = "cpu") -> Source:
         "finish": finish,
     }
     names = tuple("count m n x x_between x_down x_along y space room".split())
+    names += PARTS if vectors and target == "cpu" else ()
     texts = {name: block(lines) for name, lines in holes.items()}
-    return rendered("svd", names, target, dtype=dtype, steps=str(STEPS), threads=str(THREADS), **texts)
+    return rendered("svd", names, target, dtype=dtype, steps=str(STEPS), threads=str(THREADS), begin=BEGIN, **texts)

@@ -14,6 +14,7 @@ from ngraph_rewrite.codegen.library_reflections import (
     summed_lines,
 )
 from ngraph_rewrite.codegen.library_rotations import (
+    PARTS,
     RUNS,
     TURNS,
     beside,
@@ -21,10 +22,10 @@ from ngraph_rewrite.codegen.library_rotations import (
     diagonal,
     kept_lines,
     number,
+    rotate_lines,
     rotation_lines,
     run_lines,
     scale_lines,
-    strip_lines,
     used_lines,
 )
 from ngraph_rewrite.codegen.library_vectors import (
@@ -34,16 +35,16 @@ from ngraph_rewrite.codegen.library_vectors import (
     sign_lines_of_strip,
     turned_lines,
 )
+from ngraph_rewrite.codegen.parting import BEGIN
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.rotations import STEPS
-from ngraph_rewrite.runtime.panel_sizes import STRIP
 
 
 def space_of_eigh(n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
-    elements, strip = 4 * n, n if target == "cuda" else STRIP
-    elements += 2 * TURNS * n + n * strip if vectors else n * n
+    elements = 4 * n
+    elements += 2 * TURNS * n + (n * n if target == "cuda" else 0) if vectors else n * n
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 
 
@@ -114,10 +115,11 @@ def _gather(dtype: str, target: str) -> list[str]:
 def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     """Return the kernel of eigenvalues of ``count`` symmetric matrices with strides, under their vectors or without.
 
-    ``space`` has ``room`` bytes for each thread, or on a GPU for each block.
+    ``space`` has ``room`` bytes for each thread, or on a GPU for each block; ``strips`` has ``across`` bytes for each,
+    and ``rotate`` is where the kernel is that rotates columns.
 
-    >>> render_eigh("float32", True).signature
-    ('count', 'n', 'x', 'x_between', 'x_down', 'x_along', 'y', 'space', 'room')
+    >>> render_eigh("float32", True).signature[7:]
+    ('space', 'room', 'rotate', 'strips', 'across')
     """
     has_dtype(dtype, DTYPES, "eigh")
     size, on_cpu = int(dtype[-2:]) // 8, target == "cpu"
@@ -128,7 +130,7 @@ def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     if vectors:
         place = [f"z = y + matrix * (n + 1) * n * {size}", f"values = z + n * n * {size}"]
         gather = _gather(dtype, target)
-        apply = strip_lines(dtype, "turns", "0", "n")
+        apply = rotate_lines(dtype, "turns", "0", "n")
         finish = [*sign_lines(dtype, "n"), *ordered_lines(dtype, "0", "n", "sums")]
         if not on_cpu:
             apply = ["w = lane()", "while w < n:", *nested([*used_lines(dtype, "turns", "n"), "w += lanes()"])]
@@ -146,5 +148,6 @@ def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
         "finish": finish,
     }
     names = tuple("count n x x_between x_down x_along y space room".split())
+    names += PARTS if vectors and on_cpu else ()
     texts = {name: block(lines) for name, lines in holes.items()}
-    return rendered("eigh", names, target, dtype=dtype, steps=str(STEPS), threads=str(THREADS), **texts)
+    return rendered("eigh", names, target, dtype=dtype, steps=str(STEPS), threads=str(THREADS), begin=BEGIN, **texts)

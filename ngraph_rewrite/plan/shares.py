@@ -57,6 +57,7 @@ class Share(NamedTuple):
         least: How much of the length is worth a chunk.
         loose: Whether nothing else depends on the number of chunks.
         awake: Whether threads wait for it, so that a launch that takes as long as a chunk is worth sharing.
+        parted: Whether the kernel can share out parts of itself, one index after the other, where they are few.
 
     >>> Share(1000, 100_000).chunks, Share(1000, 10_000).chunks, Share(3, 10**9).chunks
     (20, 1, 3)
@@ -67,6 +68,7 @@ class Share(NamedTuple):
     least: int = 1
     loose: bool = False
     awake: bool = False
+    parted: bool = False
 
     @property
     def weight(self) -> int:
@@ -85,7 +87,14 @@ class Share(NamedTuple):
 
         >>> Share(1000, 10**6, loose=True).chunks_for(2), Share(1000, 10**6).chunks_for(2)
         (16, 64)
+
+        It is 0 if the kernel shares out parts of itself, as there is not one for each thread:
+
+        >>> Share(3, 10**9, parted=True).chunks_for(2), Share(3, 10**9, parted=True).chunks_for(4)
+        (3, 0)
         """
+        if self.parted and self.length < threads and self.time > SHARED_TIME:
+            return 0
         return min(self.chunks, EACH * threads) if self.loose else self.chunks
 
 

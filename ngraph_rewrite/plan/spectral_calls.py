@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that find eigenvalues and singular values: matrices are shared out."""
+"""Calls that find eigenvalues and singular values: matrices are shared out, or the rows of few."""
 
 from __future__ import annotations
 
+from ngraph_rewrite.codegen.library_rotations import render_rotate
 from ngraph_rewrite.codegen.library_singular_values import render_svd, space_of_svd
 from ngraph_rewrite.codegen.library_spectra import render_eigh, space_of_eigh
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory
-from ngraph_rewrite.plan.shares import loop_share
+from ngraph_rewrite.plan.shares import MOST, loop_share
+from ngraph_rewrite.runtime.panel_sizes import STRIP
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import as_dtype
 
 # Nanoseconds of a product and a sum, of a rotation, and what a matrix takes beside them.
 _EACH, _ROTATION, _MATRIX = 0.06, 15, 200
@@ -19,10 +22,13 @@ def eigh_call(term: Op, groups: Groups) -> Call:
     x = in_memory(term.args[0], groups)
     count, n, _ = x.layout.shape
     vectors, dtype = term.definition.short == "eigh", term.dtype.name
-    share = loop_share(count, _MATRIX + n * n * _ROTATION + n**3 * (6 if vectors else 2) * _EACH)
+    time = _MATRIX + n * n * _ROTATION + n**3 * (6 if vectors else 2) * _EACH
+    share = loop_share(count, time)._replace(parted=vectors)
     space = Scratch(space_of_eigh(n, dtype, vectors), share.chunks)
-    arguments = (count, n, x, *x.layout.strides, OUTPUT, space, space.bytes)
-    return Call(render_eigh(dtype, vectors), arguments, share, (space,))
+    call = Call(
+        render_eigh(dtype, vectors), (count, n, x, *x.layout.strides, OUTPUT, space, space.bytes), share, (space,)
+    )
+    return _rotating(call, share.chunks, n, n, dtype) if vectors else call
 
 
 def svd_call(term: Op, groups: Groups) -> Call:
@@ -30,7 +36,17 @@ def svd_call(term: Op, groups: Groups) -> Call:
     x = in_memory(term.args[0], groups)
     count, m, n = x.layout.shape
     vectors, dtype = term.definition.short == "svd", term.dtype.name
-    share = loop_share(count, _MATRIX + 2 * n * n * _ROTATION + m * n * n * (12 if vectors else 4) * _EACH)
+    time = _MATRIX + 2 * n * n * _ROTATION + m * n * n * (12 if vectors else 4) * _EACH
+    share = loop_share(count, time)._replace(parted=vectors)
     space = Scratch(space_of_svd(m, n, dtype, vectors), share.chunks)
     arguments = (count, m, n, x, *x.layout.strides, OUTPUT, space, space.bytes)
-    return Call(render_svd(dtype, vectors), arguments, share, (space,))
+    call = Call(render_svd(dtype, vectors), arguments, share, (space,))
+    return _rotating(call, share.chunks, max(m, n), n, dtype) if vectors else call
+
+
+def _rotating(call: Call, chunks: int, rows: int, n: int, dtype: str) -> Call:
+    """A call whose kernel, of so many chunks, launches another one for some rows of vectors at a time."""
+    rotate = render_rotate(dtype)
+    strips = Scratch(n * STRIP * as_dtype(dtype).itemsize, max(chunks, min(-(-rows // STRIP), MOST)))
+    arguments, scratch = (*call.arguments, rotate, strips, strips.bytes), (*call.scratch, strips)
+    return call._replace(arguments=arguments, scratch=scratch, parts=(rotate,))

@@ -31,6 +31,7 @@ class Launch(NamedTuple):
     """One row: a kernel, its int64 arguments in the order of its signature, and in how many chunks it runs.
 
     Attributes:
+        chunks: 0 if it shares out parts of itself (`ngraph_rewrite.runtime.parting_code`).
         weight: About how many nanoseconds it takes.
     """
 
@@ -221,7 +222,7 @@ def _weight(launches: Sequence[Row]) -> int:
 
 def _is_shared(launches: Sequence[Row]) -> bool:
     return any(
-        one.chunks > 1 if isinstance(one, Launch) else isinstance(one, Beside) or _is_shared(one.launches)
+        one.chunks != 1 if isinstance(one, Launch) else isinstance(one, Beside) or _is_shared(one.launches)
         for one in launches
     )
 

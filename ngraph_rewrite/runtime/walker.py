@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machine code that walks a launch table, and stops from time to time, so that Python can look at signals.
 
-A row is a kernel, its arguments, its number of chunks and its weight; or, with no kernel, rows that are repeated. A
-walk takes the weight of each row it has run from what is left of its budget, and returns where it stands when nothing
+A row is a kernel, its arguments, its number of chunks and its weight; or, with no kernel, rows that are repeated. With
+no chunks, the kernel shares out parts of itself: it is told of how many workers, none, and where the pool is. A walk
+takes the weight of each row it has run from what is left of its budget, and returns where it stands when nothing
 is left. What is repeated keeps its own place in its record: how often it has run, and where in its rows it stands.
 
 The words of a record are the rows, their number, the moves, their number, how often they have run, the row, the address
@@ -57,6 +58,14 @@ read:
   %repeats = icmp eq i64 %address, 0
   br i1 %repeats, label %loop, label %launch
 launch:
+  %parts = icmp eq i64 %chunks, 0
+  br i1 %parts, label %parted, label %plain
+parted:
+  %others = select i1 %no_pool, i64 0, i64 %workers
+  %told = ptrtoint ptr %pool to i64
+  call void %kernel(i64 %args, i64 %others, i64 0, i64 %told)
+  br label %done
+plain:
   %one = icmp sle i64 %chunks, 1
   %alone = or i1 %one, %no_pool
   br i1 %alone, label %chunk, label %shared
@@ -65,7 +74,7 @@ shared:
   call void %share(ptr %pool, i64 %address, i64 %args, i64 %chunks, i64 %workers, i64 %weight)
   br label %done
 chunk:
-  %c = phi i64 [0, %launch], [%c1, %call]
+  %c = phi i64 [0, %plain], [%c1, %call]
   %some = icmp slt i64 %c, %chunks
   br i1 %some, label %call, label %done
 call:

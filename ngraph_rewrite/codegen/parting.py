@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of kernels that share out parts of themselves where there is not a matrix, or a line, for each thread.
+
+A part is a kernel of its own, whose address is an argument. It takes its arguments from a block that is written before
+each launch, and gives the same in any number of chunks.
+"""
+
+from collections.abc import Sequence
+
+from ngraph_rewrite.codegen.source import nested
+
+_ROOM = 16  # arguments of a part
+# What a kernel begins with: one that is told of no chunks has workers and a pool in place of a chunk and a thread.
+BEGIN = "\n".join(
+    [
+        f"pool, workers, asked = 0, 0, workspace_int64({_ROOM})",
+        "if nchunks == 0:",
+        *nested(["pool, workers, chunk, nchunks, thread = thread, chunk, 0, 1, 0"]),
+    ]
+)
+
+
+def launch_lines(part: str, arguments: Sequence[str], chunks: str, time: str) -> list[str]:
+    """Lines that launch a part, and wait for it.
+
+    Args:
+        part: The argument that says where it is.
+        arguments: What it is given.
+        chunks: In how many chunks it runs, 4,095 at most.
+        time: About how many nanoseconds it takes on one core.
+
+    >>> launch_lines("add", ["x", "n"], "n", "20 * n")[1:]
+    ['store_int64(asked, 1, n, 13)', 'launch_parts(add, asked, n, workers, pool, int(20 * n))']
+    """
+    stored = [f"store_int64(asked, {i}, {value}, 13)" for i, value in enumerate(arguments)]
+    return [*stored, f"launch_parts({part}, asked, {chunks}, workers, pool, int({time}))"]
