@@ -148,16 +148,12 @@ def _on_cuda(matrix: Matrix) -> list[str]:
     return [*reach_lines(matrix), "j = k + 1 + lane()", f"while j < {matrix.columns}:", *nested(lines)]
 
 
-def multiplied_lines(matrix: Matrix, target: str) -> list[str]:
-    """Lines that put the product of the reflections of all columns in their place."""
-    dtype, reflected = matrix.dtype, reflect_lines(matrix, target)
+def multiplied_lines(matrix: Matrix) -> list[str]:
+    """Lines for a GPU that put the product of the reflections of all columns in their place."""
+    dtype, reflected = matrix.dtype, reflect_lines(matrix, "cuda")
     zero, on_diagonal = matrix.store("k", "j", f"np.{dtype}(0)"), f"np.{dtype}(1) - twice"
     below = f"-(twice * {matrix.load('i', 'k')})"
     begin = [f"for back in range({matrix.columns}):", f"    k = {matrix.columns} - 1 - back"]
-    if target == "cpu":
-        lines = [f"for j in range(k + 1, {matrix.columns}):", f"    {zero}", *reflected]
-        lines += [matrix.store("k", "k", on_diagonal), f"for i in range(k + 1, {matrix.rows}):"]
-        return [*begin, *nested([*lines, "    " + matrix.store("i", "k", below)])]
     lines = ["j = k + 1 + lane()", f"while j < {matrix.columns}:", f"    {zero}", "    j += lanes()", "barrier()"]
     lines += [*reflected, "barrier()", "i = k + lane()", f"while i < {matrix.rows}:", f"    value = {on_diagonal}"]
     lines += ["    if i > k:", f"        value = {below}", "    " + matrix.store("i", "k", "value"), "    i += lanes()"]

@@ -17,7 +17,7 @@ from ngraph_rewrite.runtime.panel_sizes import STRIP
 
 TURNS = 64  # for each row, that are kept before they are used
 RUNS = 3  # numbers of a step
-PARTS = ("rotate", "strips", "across")  # what a kernel takes that launches another one
+PARTS = ("rotate", "reflect", "tiles", "across")  # what a kernel takes that launches others
 
 
 def number(dtype: str, value: float) -> str:
@@ -188,7 +188,7 @@ def render_rotate(dtype: str) -> Source:
 def rotate_lines(dtype: str, side: str, at: str, rows: str) -> list[str]:
     """Lines that launch it with the rotations of a side, for a matrix of so many rows."""
     size = int(dtype[-2:]) // 8
-    given = [f"z + ({at}) * {size}", rows, "n", side, "runs", "steps", "strips + thread * across", "across"]
+    given = [f"z + ({at}) * {size}", rows, "n", side, "runs", "steps", "tiles + thread * across", "across"]
     launch = launch_lines("rotate", given, f"chunk_start({rows} + {STRIP - 1}, 1, {STRIP})", f"filled * {rows} * 0.1")
     return ["if filled > 0:", *nested(launch)]
 

@@ -5,6 +5,7 @@ from functools import cache
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.library_factors import DTYPES, THREADS
+from ngraph_rewrite.codegen.library_panels import product_lines
 from ngraph_rewrite.codegen.library_reflections import (
     Matrix,
     block,
@@ -35,6 +36,7 @@ from ngraph_rewrite.codegen.parting import BEGIN
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.rotations import STEPS
 from ngraph_rewrite.ops.singular_values import LANES
+from ngraph_rewrite.runtime.panel_sizes import WIDTH as PANEL
 
 _RIGHT = "(m + 1) * n"  # where the right vectors are
 Lines = list[str]
@@ -43,7 +45,7 @@ Lines = list[str]
 def space_of_svd(m: int, n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
-    strip = (m + n) * n if target == "cuda" else 0
+    strip = (m + n) * n if target == "cuda" else (m + 1) * PANEL
     elements = 5 * n + LANES + (4 * TURNS * n + strip if vectors else m * n)
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 
@@ -57,7 +59,7 @@ def _memory(dtype: str, vectors: bool) -> list[str]:
     if not vectors:
         return [*lines, "z = rest"]
     sides = ["left = rest", f"right = left + {2 * TURNS} * n * {size}", f"strip = right + {2 * TURNS} * n * {size}"]
-    return [*lines, *sides]
+    return [*lines, *sides, f"panel, reached = strip, strip + m * {PANEL * size}"]
 
 
 # -- a row -------------------------------------------------------------------------------------------------------------
@@ -116,11 +118,11 @@ def _gather(dtype: str, target: str) -> list[str]:
     first = [f"store_{dtype}(z, {_RIGHT} + j, {number(dtype, 0.0)}, 2)"]
     first += [f"store_{dtype}(z, {_RIGHT} + j * n, {number(dtype, 0.0)}, 2)"]
     first += ["if j == 0:", f"    store_{dtype}(z, {_RIGHT}, {number(dtype, 1.0)}, 2)"]
-    names, left, right = "corner, high, wide", ("0", "m", "n"), (f"{_RIGHT} + n + 1", "n - 1", "n - 1")
-    lines = multiplied_lines(Matrix(dtype, "z", "corner", "high", "wide"), target)
-    both = _sides(left, right, names, lines)
+    names, left, right = "corner, high, cols", ("0", "m", "n"), (f"{_RIGHT} + n + 1", "n - 1", "n - 1")
+    matrix = Matrix(dtype, "z", "corner", "high", "cols")
     if target == "cpu":
-        return ["for j in range(n):", *nested(first), *both]
+        return ["for j in range(n):", *nested(first), *_sides(left, right, names, product_lines(matrix))]
+    both = _sides(left, right, names, multiplied_lines(matrix))
     both = ["j = lane()", "while j < n:", *nested([*first, "j += lanes()"]), "barrier()", *both]
     return [*both, *turned_lines(dtype, "0", "m", "(m + n)"), *turned_lines(dtype, _RIGHT, "n", "(m + n)", "m + ")]
 
@@ -150,11 +152,11 @@ def _vectors(dtype: str, target: str) -> tuple[Lines, Lines]:
 def render_svd(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     """Return the kernel of singular values of ``count`` matrices with strides, between their vectors or without.
 
-    ``space`` has ``room`` bytes for each thread, or on a GPU for each block; ``strips`` has ``across`` bytes for each,
-    and ``rotate`` is where the kernel is that rotates columns.
+    ``space`` has ``room`` bytes for each thread, or on a GPU for each block. On the CPU ``tiles`` has ``across``, and
+    ``rotate`` and ``reflect`` are where the kernels are that do this with columns.
 
     >>> render_svd("float32", True).signature[8:]
-    ('space', 'room', 'rotate', 'strips', 'across')
+    ('space', 'room', 'rotate', 'reflect', 'tiles', 'across')
     """
     has_dtype(dtype, DTYPES, "svd")
     size = int(dtype[-2:]) // 8

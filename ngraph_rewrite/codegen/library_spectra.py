@@ -5,6 +5,7 @@ from functools import cache, partial
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.library_factors import DTYPES, THREADS
+from ngraph_rewrite.codegen.library_panels import product_lines
 from ngraph_rewrite.codegen.library_reflections import (
     Matrix,
     block,
@@ -38,13 +39,14 @@ from ngraph_rewrite.codegen.library_vectors import (
 from ngraph_rewrite.codegen.parting import BEGIN
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.rotations import STEPS
+from ngraph_rewrite.runtime.panel_sizes import WIDTH as PANEL
 
 
 def space_of_eigh(n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
     elements = 4 * n
-    elements += 2 * TURNS * n + (n * n if target == "cuda" else 0) if vectors else n * n
+    elements += 2 * TURNS * n + (n * n if target == "cuda" else (n + 1) * PANEL) if vectors else n * n
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 
 
@@ -55,7 +57,8 @@ def _memory(dtype: str, vectors: bool) -> list[str]:
     lines += [f"{name} = d + {k} * n * {size}" for k, name in enumerate(["e", "v", "sums"], 1)]
     if not vectors:
         return [*lines, f"z = d + 4 * n * {size}"]
-    return [*lines, f"turns = d + 4 * n * {size}", f"strip = turns + {2 * TURNS} * n * {size}"]
+    lines += [f"turns = d + 4 * n * {size}", f"strip = turns + {2 * TURNS} * n * {size}"]
+    return [*lines, f"panel, reached = strip, strip + n * {PANEL * size}"]
 
 
 def _step(dtype: str, vectors: bool) -> list[str]:
@@ -108,18 +111,20 @@ def _gather(dtype: str, target: str) -> list[str]:
     if target == "cuda":
         rows = ["i = lane()", "while i < n:", *nested([*moved, "i += lanes()"]), "barrier()"]
     corner = Matrix(dtype, "z", "n + 1", "n - 1", "n - 1")
-    return [*rows, *multiplied_lines(corner, target), *(turned_lines(dtype, "0", "n", "n") if target == "cuda" else [])]
+    if target == "cpu":
+        return [*rows, *product_lines(corner)]
+    return [*rows, *multiplied_lines(corner), *turned_lines(dtype, "0", "n", "n")]
 
 
 @cache
 def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     """Return the kernel of eigenvalues of ``count`` symmetric matrices with strides, under their vectors or without.
 
-    ``space`` has ``room`` bytes for each thread, or on a GPU for each block; ``strips`` has ``across`` bytes for each,
-    and ``rotate`` is where the kernel is that rotates columns.
+    ``space`` has ``room`` bytes for each thread, or on a GPU for each block. On the CPU ``tiles`` has ``across``, and
+    ``rotate`` and ``reflect`` are where the kernels are that do this with columns.
 
     >>> render_eigh("float32", True).signature[7:]
-    ('space', 'room', 'rotate', 'strips', 'across')
+    ('space', 'room', 'rotate', 'reflect', 'tiles', 'across')
     """
     has_dtype(dtype, DTYPES, "eigh")
     size, on_cpu = int(dtype[-2:]) // 8, target == "cpu"

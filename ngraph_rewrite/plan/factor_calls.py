@@ -10,10 +10,10 @@ from ngraph_rewrite.codegen.library_factors import (
     render_lu,
     render_triangular_solve,
 )
-from ngraph_rewrite.codegen.library_panels import render_qr, room_of_panels
+from ngraph_rewrite.codegen.library_panels import render_qr, render_reflect, room_of_panel, room_of_tile
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, in_memory, known
-from ngraph_rewrite.plan.shares import loop_share
+from ngraph_rewrite.plan.shares import MOST, loop_share
 from ngraph_rewrite.terms.op import Op
 
 # Nanoseconds of a product and a difference, of a step of a loop over rows, and what a matrix takes beside them.
@@ -48,7 +48,10 @@ def qr_call(term: Op, groups: Groups) -> Call:
     """The call of orthogonal and triangular factors of matrices, which may lie in any order."""
     x = in_memory(term.args[0], groups)
     count, m, n = x.layout.shape
-    share = loop_share(count, _MATRIX + m * n * _ROW + 4 * m * n * n * _EACH)
-    space = Scratch(room_of_panels(m, n, term.dtype.itemsize), share.chunks)
-    arguments = (count, m, n, x, *x.layout.strides, OUTPUT, space, space.bytes)
-    return Call(render_qr(term.dtype.name), arguments, share, (space,))
+    dtype, size = term.dtype.name, term.dtype.itemsize
+    share = loop_share(count, _MATRIX + m * n * _ROW + 4 * m * n * n * _EACH)._replace(parted=n > WIDTH)
+    space, reflect = Scratch(room_of_panel(m, size), share.chunks), render_reflect(dtype)
+    tiles = Scratch(room_of_tile(m, n, size), max(share.chunks, min(-(-n // WIDTH), MOST)))
+    parts = (space, space.bytes, reflect, tiles, tiles.bytes)
+    arguments = (count, m, n, x, *x.layout.strides, OUTPUT, *parts)
+    return Call(render_qr(dtype), arguments, share, (space, tiles), parts=(reflect,))

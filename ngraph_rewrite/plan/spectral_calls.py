@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from ngraph_rewrite.codegen.library_panels import render_reflect, room_of_tile
 from ngraph_rewrite.codegen.library_rotations import render_rotate
 from ngraph_rewrite.codegen.library_singular_values import render_svd, space_of_svd
 from ngraph_rewrite.codegen.library_spectra import render_eigh, space_of_eigh
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory
 from ngraph_rewrite.plan.shares import MOST, loop_share
-from ngraph_rewrite.runtime.panel_sizes import STRIP
+from ngraph_rewrite.runtime.panel_sizes import STRIP, WIDTH
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import as_dtype
 
@@ -28,7 +29,7 @@ def eigh_call(term: Op, groups: Groups) -> Call:
     call = Call(
         render_eigh(dtype, vectors), (count, n, x, *x.layout.strides, OUTPUT, space, space.bytes), share, (space,)
     )
-    return _rotating(call, share.chunks, n, n, dtype) if vectors else call
+    return _with_parts(call, share.chunks, n, n, dtype) if vectors else call
 
 
 def svd_call(term: Op, groups: Groups) -> Call:
@@ -41,12 +42,13 @@ def svd_call(term: Op, groups: Groups) -> Call:
     space = Scratch(space_of_svd(m, n, dtype, vectors), share.chunks)
     arguments = (count, m, n, x, *x.layout.strides, OUTPUT, space, space.bytes)
     call = Call(render_svd(dtype, vectors), arguments, share, (space,))
-    return _rotating(call, share.chunks, max(m, n), n, dtype) if vectors else call
+    return _with_parts(call, share.chunks, m, n, dtype) if vectors else call
 
 
-def _rotating(call: Call, chunks: int, rows: int, n: int, dtype: str) -> Call:
-    """A call whose kernel, of so many chunks, launches another one for some rows of vectors at a time."""
-    rotate = render_rotate(dtype)
-    strips = Scratch(n * STRIP * as_dtype(dtype).itemsize, max(chunks, min(-(-rows // STRIP), MOST)))
-    arguments, scratch = (*call.arguments, rotate, strips, strips.bytes), (*call.scratch, strips)
-    return call._replace(arguments=arguments, scratch=scratch, parts=(rotate,))
+def _with_parts(call: Call, chunks: int, m: int, n: int, dtype: str) -> Call:
+    """A call whose kernel, of so many chunks, launches others that rotate and reflect columns, for matrices (m, n)."""
+    rotate, reflect, size = render_rotate(dtype), render_reflect(dtype), as_dtype(dtype).itemsize
+    room = max(n * STRIP * size, room_of_tile(m, n, size))
+    tiles = Scratch(room, max(chunks, min(-(-m // WIDTH), MOST)))
+    arguments, scratch = (*call.arguments, rotate, reflect, tiles, tiles.bytes), (*call.scratch, tiles)
+    return call._replace(arguments=arguments, scratch=scratch, parts=(rotate, reflect))
