@@ -7,6 +7,7 @@ from ngraph_rewrite.codegen.library_factors import (
     COLUMNS,
     WIDTH,
     render_cholesky,
+    render_eliminate,
     render_lu,
     render_triangular_solve,
 )
@@ -26,10 +27,10 @@ def factors_call(term: Op, groups: Groups) -> Call:
     count, n, _ = x.layout.shape
     is_lu, dtype = term.definition.short == "lu", term.dtype.name
     source = (render_lu if is_lu else render_cholesky)(dtype)
-    share = loop_share(count, _MATRIX + n * n * _ROW + n**3 * _EACH / (3 if is_lu else 6))
-    space = Scratch((n + COLUMNS) * WIDTH * term.dtype.itemsize + 8 * n, share.chunks)
-    arguments = (count, n, x, *x.layout.strides, OUTPUT, space, space.bytes)
-    return Call(source, arguments, share, (space,))
+    share = loop_share(count, _MATRIX + n * n * _ROW + n**3 * _EACH / (3 if is_lu else 6))._replace(parted=n > WIDTH)
+    space, eliminate = Scratch(n * (WIDTH * term.dtype.itemsize + 8), share.chunks), render_eliminate(dtype, not is_lu)
+    arguments = (count, n, x, *x.layout.strides, OUTPUT, space, space.bytes, eliminate)
+    return Call(source, arguments, share, (space,), parts=(eliminate,))
 
 
 def triangular_call(term: Op, groups: Groups) -> Call:
