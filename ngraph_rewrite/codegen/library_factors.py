@@ -88,7 +88,7 @@ def render_eliminate(dtype: str, symmetric: bool) -> Source:
 def render_cholesky(dtype: str, target: str = "cpu") -> Source:
     """Return the kernel of lower factors of ``count`` matrices of n rows and columns with strides, in elements.
 
-    On the CPU ``space`` has ``room`` bytes for each thread, and ``eliminate`` is where the kernel is that updates columns.
+    On the CPU ``space`` has ``room`` bytes for each thread, and ``eliminate`` is the kernel that updates columns.
 
     >>> render_cholesky("float32").signature
     ('count', 'n', 'x', 'x_between', 'x_down', 'x_along', 'y', 'space', 'room', 'eliminate')
