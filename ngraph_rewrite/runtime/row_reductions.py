@@ -125,12 +125,16 @@ def _extremum(builder: Any, rows: Rows, sign: str) -> Any:
         best = halved(builder, builder.load(bests[0]), lambda x, y: better(x)(y))
         changed(builder, single, better(best))
         found = builder.load(single)
-        if extrema_know_nan():
-            is_nan = builder.fcmp_unordered("uno", found, found)
-        else:
-            any_nan = declared(builder, f"llvm.vector.reduce.or.v{rows.lanes}i1", [flags], BIT)
-            is_nan = builder.or_(builder.load(nan), builder.call(any_nan, [builder.load(nans)]))
+        is_nan = _is_nan(builder, rows, found, builder.load(nan), builder.load(nans))
         return builder.select(is_nan, ir.Constant(FLOAT, float("nan")), found)
+
+
+def _is_nan(builder: Any, rows: Rows, found: Any, single: Any, vector: Any) -> Any:
+    """Whether there was a NaN: an extremum is one, or it was noted."""
+    if extrema_know_nan():
+        return builder.fcmp_unordered("uno", found, found)
+    any_of = declared(builder, f"llvm.vector.reduce.or.v{rows.lanes}i1", [vector.type], BIT)
+    return builder.or_(single, builder.call(any_of, [vector]))
 
 
 row_sum_float32 = of_rows("row_sum_float32", types.float64, _sum)
