@@ -12,7 +12,6 @@ from ngraph_rewrite.codegen.library_reflections import (
     column_lines,
     multiplied_lines,
     reach_lines,
-    summed_lines,
 )
 from ngraph_rewrite.codegen.library_rotations import (
     PARTS,
@@ -29,6 +28,7 @@ from ngraph_rewrite.codegen.library_rotations import (
     scale_lines,
     used_lines,
 )
+from ngraph_rewrite.codegen.library_tridiagonal import tridiagonal_holes
 from ngraph_rewrite.codegen.library_vectors import (
     ordered_lines,
     ordered_strip_lines,
@@ -45,19 +45,21 @@ from ngraph_rewrite.runtime.panel_sizes import WIDTH as PANEL
 def space_of_eigh(n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
-    elements = 4 * n
+    elements = (4 if target == "cuda" else 6) * n
     elements += 2 * TURNS * n + (n * n if target == "cuda" else (n + 1) * PANEL) if vectors else n * n
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 
 
-def _memory(dtype: str, vectors: bool) -> list[str]:
+def _memory(dtype: str, vectors: bool, target: str) -> list[str]:
     """Lines that say where the parts of the workspace are."""
     size = int(dtype[-2:]) // 8
+    names = ["e", "v", "sums", *([] if target == "cuda" else ["other_v", "other_sums"])]
+    end = f"{len(names) + 1} * n * {size}"
     lines = ["runs = d", f"told = d + {RUNS} * n * 8", "order = told + 32", "d = order + n * 8"]
-    lines += [f"{name} = d + {k} * n * {size}" for k, name in enumerate(["e", "v", "sums"], 1)]
+    lines += [f"{name} = d + {k} * n * {size}" for k, name in enumerate(names, 1)]
     if not vectors:
-        return [*lines, f"z = d + 4 * n * {size}"]
-    lines += [f"turns = d + 4 * n * {size}", f"strip = turns + {2 * TURNS} * n * {size}"]
+        return [*lines, f"z = d + {end}"]
+    lines += [f"turns = d + {end}", f"strip = turns + {2 * TURNS} * n * {size}"]
     return [*lines, f"panel, reached = strip, strip + n * {PANEL * size}"]
 
 
@@ -116,20 +118,24 @@ def _gather(dtype: str, target: str) -> list[str]:
     return [*rows, *multiplied_lines(corner), *turned_lines(dtype, "0", "n", "n")]
 
 
+def _columns(dtype: str) -> dict[str, list[str]]:
+    """Lines for a GPU that find the reflection of a column."""
+    column = Matrix(dtype, "z", "n", "n - 1")
+    return {"column": column_lines(column, "cuda"), "reach": reach_lines(column)}
+
+
 @cache
 def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     """Return the kernel of eigenvalues of ``count`` symmetric matrices with strides, under their vectors or without.
 
     ``space`` has ``room`` bytes for each thread, or on a GPU for each block. On the CPU ``tiles`` has ``across``, and
-    ``rotate`` and ``reflect`` are where the kernels are that do this with columns.
+    ``update``, ``rotate`` and ``reflect`` are where kernels are that it launches.
 
     >>> render_eigh("float32", True).signature[7:]
-    ('space', 'room', 'rotate', 'reflect', 'tiles', 'across')
+    ('space', 'room', 'update', 'rotate', 'reflect', 'tiles', 'across')
     """
     has_dtype(dtype, DTYPES, "eigh")
     size, on_cpu = int(dtype[-2:]) // 8, target == "cpu"
-    column = Matrix(dtype, "z", "n", "n - 1")
-    whole = Matrix(dtype, "z", "0", "n")
     place = [f"values = y + matrix * n * {size}"]
     apply = finish = gather = list[str]()
     if vectors:
@@ -141,18 +147,16 @@ def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
             apply = ["w = lane()", "while w < n:", *nested([*used_lines(dtype, "turns", "n"), "w += lanes()"])]
             finish = [*sign_lines_of_strip(dtype, "n", "n"), *ordered_strip_lines(dtype, "0", "n", "n", "", "sums")]
     holes = {
-        "memory": _memory(dtype, vectors),
+        "memory": _memory(dtype, vectors, target),
         "place": place,
         "scale": scale_lines(dtype),
-        "column": column_lines(column, target),
-        "reach": reach_lines(column),
-        "project": summed_lines(whole, "k + 1", f"load_{dtype}(v, {{i}}, 9)", "k + 2"),
         "gather": gather,
         "iterate": block_lines(dtype, "low <= high", vectors, _step(dtype, vectors)),
         "apply": apply,
         "finish": finish,
     }
+    holes |= tridiagonal_holes(dtype, vectors) if on_cpu else _columns(dtype)
     names = tuple("count n x x_between x_down x_along y space room".split())
-    names += PARTS if vectors and on_cpu else ()
+    names += ("update", *(PARTS if vectors else ())) if on_cpu else ()
     texts = {name: block(lines) for name, lines in holes.items()}
     return rendered("eigh", names, target, dtype=dtype, steps=str(STEPS), threads=str(THREADS), begin=BEGIN, **texts)

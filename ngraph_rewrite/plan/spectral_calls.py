@@ -7,6 +7,7 @@ from ngraph_rewrite.codegen.library_panels import render_reflect, room_of_tile
 from ngraph_rewrite.codegen.library_rotations import render_rotate
 from ngraph_rewrite.codegen.library_singular_values import render_svd, space_of_svd
 from ngraph_rewrite.codegen.library_spectra import render_eigh, space_of_eigh
+from ngraph_rewrite.codegen.library_tridiagonal import render_symmetric_update
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory
 from ngraph_rewrite.plan.shares import MOST, loop_share
@@ -24,11 +25,10 @@ def eigh_call(term: Op, groups: Groups) -> Call:
     count, n, _ = x.layout.shape
     vectors, dtype = term.definition.short == "eigh", term.dtype.name
     time = _MATRIX + n * n * _ROTATION + n**3 * (6 if vectors else 2) * _EACH
-    share = loop_share(count, time)._replace(parted=vectors)
+    share, update = loop_share(count, time)._replace(parted=True), render_symmetric_update(dtype)
     space = Scratch(space_of_eigh(n, dtype, vectors), share.chunks)
-    call = Call(
-        render_eigh(dtype, vectors), (count, n, x, *x.layout.strides, OUTPUT, space, space.bytes), share, (space,)
-    )
+    arguments = (count, n, x, *x.layout.strides, OUTPUT, space, space.bytes, update)
+    call = Call(render_eigh(dtype, vectors), arguments, share, (space,), parts=(update,))
     return _with_parts(call, share.chunks, n, n, dtype) if vectors else call
 
 
@@ -51,4 +51,4 @@ def _with_parts(call: Call, chunks: int, m: int, n: int, dtype: str) -> Call:
     room = max(n * STRIP * size, room_of_tile(m, n, size))
     tiles = Scratch(room, max(chunks, min(-(-m // WIDTH), MOST)))
     arguments, scratch = (*call.arguments, rotate, reflect, tiles, tiles.bytes), (*call.scratch, tiles)
-    return call._replace(arguments=arguments, scratch=scratch, parts=(rotate, reflect))
+    return call._replace(arguments=arguments, scratch=scratch, parts=(*call.parts, rotate, reflect))
