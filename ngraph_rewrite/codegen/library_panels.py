@@ -65,13 +65,13 @@ def render_reflect(dtype: str) -> Source:
     return rendered("reflect", _REFLECT, dtype=dtype, **holes)
 
 
-def room_of_panel(m: int, itemsize: int) -> int:
-    """The bytes that a thread needs for a panel, and for how far each of its reflections reaches.
+def room_of_panel(m: int, n: int, itemsize: int) -> int:
+    """The bytes that a thread needs for a panel, and for how far the reflection of each column reaches.
 
-    >>> room_of_panel(1000, 4)
+    >>> room_of_panel(1000, 16, 4)
     64064
     """
-    return (m + 1) * WIDTH * itemsize
+    return (m * WIDTH + n) * itemsize
 
 
 def room_of_tile(m: int, n: int, itemsize: int) -> int:
@@ -95,7 +95,7 @@ def _panels(dtype: str) -> dict[str, str]:
         "read": block(_read(matrix, "panel", 3, str(WIDTH), "first", "wide", "0")),
         "write": block(_write(matrix, "panel", 3, str(WIDTH), "first", "wide")),
         "launch": block(_launched(matrix, "0")),
-        "multiply": block(product_lines(matrix)),
+        "multiply": block(product_lines(matrix, known=True)),
     }
 
 
@@ -104,15 +104,19 @@ def panel_of(dtype: str, rows: str) -> Matrix:
     return Matrix(dtype, "panel", at="-first", rows=rows, down=str(WIDTH), buffer=3)
 
 
-def product_lines(matrix: Matrix) -> list[str]:
-    """Lines for a CPU that put the product of the reflections of all columns in their place, some columns at a time."""
+def product_lines(matrix: Matrix, known: bool = False) -> list[str]:
+    """Lines for a CPU that put the product of the reflections of all columns in their place, some columns at a time.
+
+    Args:
+        known: Whether it was kept how far each of them reaches.
+    """
     dtype, panel = matrix.dtype, panel_of(matrix.dtype, matrix.rows)
     stored = f"store_{dtype}(panel, k * {WIDTH} + step, np.{dtype}(1) - twice, 3)"
     element = f"load_{dtype}(panel, i * {WIDTH} + step, 3)"
-    reached = ["k = first + step", *reach_lines(panel), f"store_{dtype}(reached, step, twice, 14)"]
+    reached = ["k = first + step", *reach_lines(panel), f"store_{dtype}(reached, k, twice, 14)"]
     own = [
         "step = wide - 1 - back",
-        f"k, twice = first + step, load_{dtype}(reached, step, 14)",
+        f"k, twice = first + step, load_{dtype}(reached, first + step, 14)",
         "for j in range(step + 1, wide):",
         f"    store_{dtype}(panel, k * {WIDTH} + j, np.{dtype}(0), 3)",
         "if step + 1 < wide:",
@@ -124,8 +128,7 @@ def product_lines(matrix: Matrix) -> list[str]:
     lines = [
         f"wide = lesser({WIDTH}, {matrix.columns} - first)",
         *_read(matrix, "panel", 3, str(WIDTH), "first", "wide", "0"),
-        "for step in range(wide):",
-        *nested(reached),
+        *([] if known else ["for step in range(wide):", *nested(reached)]),
         *_launched(matrix, "1"),
         "for back in range(wide):",
         *nested(own),

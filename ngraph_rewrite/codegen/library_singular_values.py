@@ -4,15 +4,13 @@
 from functools import cache
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
+from ngraph_rewrite.codegen.library_bidiagonal import bidiagonal_holes
 from ngraph_rewrite.codegen.library_factors import DTYPES, THREADS
 from ngraph_rewrite.codegen.library_panels import product_lines
 from ngraph_rewrite.codegen.library_reflections import (
     Matrix,
     block,
-    column_lines,
     multiplied_lines,
-    reach_lines,
-    reflect_lines,
 )
 from ngraph_rewrite.codegen.library_rotations import (
     PARTS,
@@ -35,7 +33,6 @@ from ngraph_rewrite.codegen.library_vectors import (
 from ngraph_rewrite.codegen.parting import BEGIN
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.rotations import STEPS
-from ngraph_rewrite.ops.singular_values import LANES
 from ngraph_rewrite.runtime.panel_sizes import WIDTH as PANEL
 
 _RIGHT = "(m + 1) * n"  # where the right vectors are
@@ -45,8 +42,8 @@ Lines = list[str]
 def space_of_svd(m: int, n: int, dtype: str, vectors: bool, target: str = "cpu") -> int:
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
-    strip = (m + n) * n if target == "cuda" else (m + 1) * PANEL
-    elements = 5 * n + LANES + (4 * TURNS * n + strip if vectors else m * n)
+    strip = (m + n) * n if target == "cuda" else m * (PANEL + 1)
+    elements = 5 * n + (4 * TURNS * n + strip if vectors else m * n)
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 
 
@@ -55,48 +52,11 @@ def _memory(dtype: str, vectors: bool) -> list[str]:
     size = int(dtype[-2:]) // 8
     lines = ["runs = d", f"told = d + {RUNS} * n * 8", "order = told + 32", "d = order + n * 8"]
     lines += [f"{name} = d + {k} * n * {size}" for k, name in enumerate(["e", "v", "sums", "signs"], 1)]
-    lines += [f"lane_sums = d + 5 * n * {size}", f"rest = lane_sums + {LANES * size}"]
+    rest = f"d + 5 * n * {size}"
     if not vectors:
-        return [*lines, "z = rest"]
-    sides = ["left = rest", f"right = left + {2 * TURNS} * n * {size}", f"strip = right + {2 * TURNS} * n * {size}"]
+        return [*lines, f"z = {rest}"]
+    sides = [f"left = {rest}", f"right = left + {2 * TURNS} * n * {size}", f"strip = right + {2 * TURNS} * n * {size}"]
     return [*lines, *sides, f"panel, reached = strip, strip + m * {PANEL * size}"]
-
-
-# -- a row -------------------------------------------------------------------------------------------------------------
-
-
-def _projected(dtype: str, target: str) -> list[str]:
-    """Lines that find the ``total`` that the reflection of row k takes from row i: of products in lanes."""
-    each, zero = f"load_{dtype}(z, row + j + {{t}}, 2) * load_{dtype}(v, j + {{t}}, 9)", number(dtype, 0.0)
-    begin = ["row, end = i * n + k + 1, n - k - 1", "j = 0", f"while j + {LANES} <= end:"]
-    if target == "cpu":
-        loaded = f"load_{dtype}(lane_sums, t, 4)"
-        added = f"    store_{dtype}(lane_sums, t, {loaded} + {each.format(t='t')}, 4)"
-        return [
-            f"for t in range({LANES}):",
-            f"    store_{dtype}(lane_sums, t, {zero}, 4)",
-            *begin,
-            *nested([f"for t in range({LANES}):", added, f"j += {LANES}"]),
-            "for t in range(end - j):",
-            added,
-            f"total = {zero}",
-            f"for t in range({LANES}):",
-            f"    total = total + {loaded}",
-            "total = twice * total",
-        ]
-    whole = [f"s{t} = s{t} + {each.format(t=t)}" for t in range(LANES)]
-    last = [text for t, line in enumerate(whole) for text in (f"if j + {t} < end:", f"    {line}")]
-    sums = [f"total = total + s{t}" for t in range(LANES)]
-    zeros = [f"s{t} = {zero}" for t in range(LANES)]
-    return [
-        *zeros,
-        *begin,
-        *nested([*whole, f"j += {LANES}"]),
-        *last,
-        f"total = {zero}",
-        *sums,
-        "total = twice * total",
-    ]
 
 
 def _kept(dtype: str, target: str) -> list[str]:
@@ -153,14 +113,13 @@ def render_svd(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     """Return the kernel of singular values of ``count`` matrices with strides, between their vectors or without.
 
     ``space`` has ``room`` bytes for each thread, or on a GPU for each block. On the CPU ``tiles`` has ``across``, and
-    ``rotate`` and ``reflect`` are where the kernels are that do this with columns.
+    ``add_rows`` to ``reflect`` are where kernels are that it launches.
 
     >>> render_svd("float32", True).signature[8:]
-    ('space', 'room', 'rotate', 'reflect', 'tiles', 'across')
+    ('space', 'room', 'add_rows', 'reflect_rows', 'rotate', 'reflect', 'tiles', 'across')
     """
     has_dtype(dtype, DTYPES, "svd")
     size = int(dtype[-2:]) // 8
-    column, row = Matrix(dtype, "z", "0"), Matrix(dtype, "z", "1", "n - 1", down="1", along="n")
     place, kept, gather = [f"values = y + matrix * n * {size}"], Lines(), Lines()
     apply, finish = Lines(), Lines()
     if vectors:
@@ -171,18 +130,14 @@ def render_svd(dtype: str, vectors: bool, target: str = "cpu") -> Source:
         "memory": _memory(dtype, vectors),
         "place": place,
         "scale": scale_lines(dtype),
-        "column": column_lines(column, target),
-        "reflect": reflect_lines(column, target),
-        "row": column_lines(row, target),
-        "reach": reach_lines(row),
         "kept": kept,
-        "project": _projected(dtype, target),
         "gather": gather,
         "iterate": block_lines(dtype, "low >= high", vectors, singular_step_lines(dtype, vectors)),
         "apply": apply,
         "finish": finish,
     }
+    holes |= bidiagonal_holes(dtype, target)
     names = tuple("count m n x x_between x_down x_along y space room".split())
-    names += PARTS if vectors and target == "cpu" else ()
+    names += ("add_rows", "reflect_rows", *(PARTS if vectors else ())) if target == "cpu" else ()
     texts = {name: block(lines) for name, lines in holes.items()}
     return rendered("svd", names, target, dtype=dtype, steps=str(STEPS), threads=str(THREADS), begin=BEGIN, **texts)

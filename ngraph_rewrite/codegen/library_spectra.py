@@ -46,7 +46,7 @@ def space_of_eigh(n: int, dtype: str, vectors: bool, target: str = "cpu") -> int
     """How many bytes of workspace the kernel has for a matrix."""
     size = int(dtype[-2:]) // 8
     elements = (4 if target == "cuda" else 6) * n
-    elements += 2 * TURNS * n + (n * n if target == "cuda" else (n + 1) * PANEL) if vectors else n * n
+    elements += 2 * TURNS * n + (n * n if target == "cuda" else n * (PANEL + 1)) if vectors else n * n
     return -(-elements * size // 8) * 8 + 8 * (RUNS * n + n + 4)
 
 

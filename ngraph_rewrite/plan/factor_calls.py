@@ -51,7 +51,7 @@ def qr_call(term: Op, groups: Groups) -> Call:
     count, m, n = x.layout.shape
     dtype, size = term.dtype.name, term.dtype.itemsize
     share = loop_share(count, _MATRIX + m * n * _ROW + 4 * m * n * n * _EACH)._replace(parted=n > WIDTH)
-    space, reflect = Scratch(room_of_panel(m, size), share.chunks), render_reflect(dtype)
+    space, reflect = Scratch(room_of_panel(m, n, size), share.chunks), render_reflect(dtype)
     tiles = Scratch(room_of_tile(m, n, size), max(share.chunks, min(-(-n // WIDTH), MOST)))
     parts = (space, space.bytes, reflect, tiles, tiles.bytes)
     arguments = (count, m, n, x, *x.layout.strides, OUTPUT, *parts)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ngraph_rewrite.codegen.library_bidiagonal import render_column_sums, render_reflect_rows
 from ngraph_rewrite.codegen.library_panels import render_reflect, room_of_tile
 from ngraph_rewrite.codegen.library_rotations import render_rotate
 from ngraph_rewrite.codegen.library_singular_values import render_svd, space_of_svd
@@ -38,10 +39,13 @@ def svd_call(term: Op, groups: Groups) -> Call:
     count, m, n = x.layout.shape
     vectors, dtype = term.definition.short == "svd", term.dtype.name
     time = _MATRIX + 2 * n * n * _ROTATION + m * n * n * (12 if vectors else 4) * _EACH
-    share = loop_share(count, time)._replace(parted=vectors)
-    space = Scratch(space_of_svd(m, n, dtype, vectors), share.chunks)
-    arguments = (count, m, n, x, *x.layout.strides, OUTPUT, space, space.bytes)
-    call = Call(render_svd(dtype, vectors), arguments, share, (space,))
+    share = loop_share(count, time)._replace(parted=True)
+    space, parts = (
+        Scratch(space_of_svd(m, n, dtype, vectors), share.chunks),
+        (render_column_sums(dtype), render_reflect_rows(dtype)),
+    )
+    arguments = (count, m, n, x, *x.layout.strides, OUTPUT, space, space.bytes, *parts)
+    call = Call(render_svd(dtype, vectors), arguments, share, (space,), parts=parts)
     return _with_parts(call, share.chunks, m, n, dtype) if vectors else call
 
 
