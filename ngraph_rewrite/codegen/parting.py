@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ngraph_rewrite.codegen.source import nested
 
+MOST = 64  # chunks of a part: no more threads need workspaces
 _ROOM = 16  # arguments of a part
 _WORTH = 10_000  # nanoseconds of a launch that is worth sharing: less than to wake a thread, as most are awake
 # What a kernel begins with: one that is told of no chunks has workers and a pool in place of a chunk and a thread.
@@ -27,12 +28,12 @@ def launch_lines(part: str, arguments: Sequence[str], chunks: str, time: str) ->
     Args:
         part: The argument that says where it is.
         arguments: What it is given.
-        chunks: In how many chunks it runs, 4,095 at most, if it takes long enough.
+        chunks: In how many chunks it runs, up to `MOST`, if it takes long enough.
         time: About how many nanoseconds it takes on one core.
 
     >>> launch_lines("add", ["x", "n"], "n", "20 * n")[1:3]
     ['store_int64(asked, 1, n, 13)', 'time = int(20 * n)']
     """
     stored = [f"store_int64(asked, {i}, {value}, 13)" for i, value in enumerate(arguments)]
-    launched = f"launch_parts({part}, asked, select(time > {_WORTH}, {chunks}, 1), workers, pool, time)"
+    launched = f"launch_parts({part}, asked, select(time > {_WORTH}, lesser({MOST}, {chunks}), 1), workers, pool, time)"
     return [*stored, f"time = int({time})", launched]

@@ -12,9 +12,10 @@ from ngraph_rewrite.codegen.library_factors import (
     render_triangular_solve,
 )
 from ngraph_rewrite.codegen.library_panels import render_qr, render_reflect, room_of_panel, room_of_tile
+from ngraph_rewrite.codegen.parting import MOST
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, in_memory, known
-from ngraph_rewrite.plan.shares import MOST, loop_share
+from ngraph_rewrite.plan.shares import loop_share
 from ngraph_rewrite.terms.op import Op
 
 # Nanoseconds of a product and a difference, of a step of a loop over rows, and what a matrix takes beside them.

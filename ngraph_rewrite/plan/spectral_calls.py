@@ -9,9 +9,10 @@ from ngraph_rewrite.codegen.library_rotations import render_rotate
 from ngraph_rewrite.codegen.library_singular_values import render_svd, space_of_svd
 from ngraph_rewrite.codegen.library_spectra import render_eigh, space_of_eigh
 from ngraph_rewrite.codegen.library_tridiagonal import render_symmetric_update
+from ngraph_rewrite.codegen.parting import MOST
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory
-from ngraph_rewrite.plan.shares import MOST, loop_share
+from ngraph_rewrite.plan.shares import loop_share
 from ngraph_rewrite.runtime.panel_sizes import STRIP, WIDTH
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import as_dtype

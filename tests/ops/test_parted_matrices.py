@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of few large matrices threads share what is done to each: the result is the same to the bit as of one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.codegen import library_factors, library_panels, library_singular_values, library_spectra, parting
+
+Array = np.ndarray[Any, Any]
+_RENDERED = (
+    library_factors.render_cholesky,
+    library_factors.render_lu,
+    library_panels.render_qr,
+    library_singular_values.render_svd,
+    library_spectra.render_eigh,
+)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[None]:
+    """Whatever can be shared out is, however soon it is done."""
+
+    def forget() -> None:
+        for render in _RENDERED:
+            render.cache_clear()
+
+    forget()
+    with patch.object(parting, "_WORTH", 0):
+        yield
+    forget()
+
+
+def results(op: str, x: Array, threads: int) -> Array:
+    term = ng.placeholder(x.shape, x.dtype)
+    with ng.make_transformer("cpu", threads=threads) as transformer:
+        return np.asarray(transformer.computation(ng.make_op(f"semi.{op}", term), term)(x))
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype"),
+    [
+        ("cholesky", "float64"), ("eigh", "float32"), ("eigvalsh", "float64"), ("lu", "float32"), ("qr", "float64"),
+        ("svd", "float32"), ("svdvals", "float64"),
+    ],
+)  # fmt: skip
+def test_threads_share_a_matrix(shared: None, op: str, dtype: str) -> None:
+    """Several panels, of which the last one is not full, and more columns than are worth a chunk."""
+    x = np.random.default_rng(0).normal(size=(2, 150, 150)).astype(dtype)
+    if op in ("qr", "svd", "svdvals"):
+        x = x[:, :, :140]
+    if op == "cholesky":
+        x = x @ np.swapaxes(x, 1, 2)
+    found = results(op, x, 3)
+    assert np.isfinite(found).all() and np.array_equal(found, results(op, x, 1))
