@@ -56,12 +56,12 @@ def bidiagonal_holes(dtype: str, target: str) -> dict[str, list[str]]:
     if target == "cuda":
         return holes | {"reflect": reflect_lines(column, target), "project": _projected(dtype, target)}
     given = ["z", "m", "n", "k", "sums"]
-    chunks = f"lesser(chunk_start(n - k - 2 + {_UNIT}, 1, {_UNIT}), 2 * workers + 1)"
-    rows = "lesser(chunk_start(m - k - 1 + 7, 1, 8), 4 * workers + 1)"
+    chunks = f"lesser(chunk_start(n - k - 2 + {_UNIT}, 1, {_UNIT}), 2 * workers + 2)"
+    rows = "lesser(chunk_start(m - k - 1 + 7, 1, 8), 4 * workers + 4)"
     return holes | {
         "reach_down": reach_lines(column),
-        "sum": launch_lines("add_rows", given, chunks, "(m - k) * (n - k) * 0.04"),
-        "reflect": launch_lines("reflect_rows", [*given, "v", "factors"], rows, "(m - k) * (n - k) * 0.1"),
+        "sum": launch_lines("add_rows", given, chunks, "(m - k) * (n - k) * 0.06", often=True),
+        "reflect": launch_lines("reflect_rows", [*given, "v", "factors"], rows, "(m - k) * (n - k) * 0.15", often=True),
     }
 
 

@@ -41,7 +41,7 @@ def _factors(kernel: str, dtype: str, target: str) -> Source:
     matrix = f"y + at * {size}"
     unit = f"select(n - first > {2 * COLUMNS} * (workers + 1), {COLUMNS}, {2 * WIDTH})"
     given = [matrix, "n", "first", "unit"]
-    chunks, time = "lesser(chunk_start(right_of + unit - 1, 1, unit), 4 * workers + 1)", "right_of * right_of"
+    chunks, time = "lesser(chunk_start(right_of + unit - 1, 1, unit), 4 * workers + 4)", "right_of * right_of"
     lines = [f"right_of, unit = n - first - wide, {unit}", *launch_lines("eliminate", given, chunks, time)]
     launch = "\n".join(["if first + wide < n:", *nested(lines)])
     names = (*names, "space", "room", "eliminate")

@@ -144,7 +144,7 @@ def _launched(matrix: Matrix, back: str) -> list[str]:
     left = f"({matrix.columns} - first - wide)"
     address = f"{matrix.address} + ({matrix.at}) * {size}"
     given = [address, matrix.down, matrix.rows, matrix.columns, "first", "wide", back, "panel", "reached", "unit"]
-    chunks = "lesser(chunk_start(right_of + unit - 1, 1, unit), 4 * workers + 1)"
+    chunks = "lesser(chunk_start(right_of + unit - 1, 1, unit), 4 * workers + 4)"
     launch = launch_lines(
         "reflect",
         [*given, "tiles + thread * across", "across"],

@@ -53,8 +53,8 @@ def tridiagonal_holes(dtype: str, vectors: bool) -> dict[str, list[str]]:
 def _pass() -> list[str]:
     """Lines that launch it for what is right of and below column k."""
     given = ["z", "n", "k + 1", "v", "sums", "other_v", "other_sums"]
-    chunks = f"lesser(chunk_start(n - k - 1 + {_UNIT - 1}, 1, {_UNIT}), 2 * workers + 1)"
-    return launch_lines("update", given, chunks, "(n - k - 1) * (n - k - 1) * 0.06")
+    chunks = f"lesser(chunk_start(n - k - 1 + {_UNIT - 1}, 1, {_UNIT}), 2 * workers + 2)"
+    return launch_lines("update", given, chunks, "(n - k - 1) * (n - k - 1) * 0.1", often=True)
 
 
 def _kept_row(dtype: str) -> list[str]:

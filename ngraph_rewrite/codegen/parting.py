@@ -11,7 +11,7 @@ from ngraph_rewrite.codegen.source import nested
 
 MOST = 64  # chunks of a part: no more threads need workspaces
 _ROOM = 16  # arguments of a part
-_WORTH = 10_000  # nanoseconds of a launch that is worth sharing: less than to wake a thread, as most are awake
+_WORTH, _WORTH_OFTEN = 20_000, 200_000  # nanoseconds of a launch that is worth sharing
 # What a kernel begins with: one that is told of no chunks has workers and a pool in place of a chunk and a thread.
 BEGIN = "\n".join(
     [
@@ -22,7 +22,7 @@ BEGIN = "\n".join(
 )
 
 
-def launch_lines(part: str, arguments: Sequence[str], chunks: str, time: str) -> list[str]:
+def launch_lines(part: str, arguments: Sequence[str], chunks: str, time: str, often: bool = False) -> list[str]:
     """Lines that launch a part, and wait for it.
 
     Args:
@@ -30,10 +30,11 @@ def launch_lines(part: str, arguments: Sequence[str], chunks: str, time: str) ->
         arguments: What it is given.
         chunks: In how many chunks it runs, up to `MOST`, if it takes long enough.
         time: About how many nanoseconds it takes on one core.
+        often: Whether it is launched for each column: all wait the more often for a thread that comes late.
 
     >>> launch_lines("add", ["x", "n"], "n", "20 * n")[1:3]
     ['store_int64(asked, 1, n, 13)', 'time = int(20 * n)']
     """
     stored = [f"store_int64(asked, {i}, {value}, 13)" for i, value in enumerate(arguments)]
-    launched = f"launch_parts({part}, asked, select(time > {_WORTH}, lesser({MOST}, {chunks}), 1), workers, pool, time)"
-    return [*stored, f"time = int({time})", launched]
+    some = f"select(workers > 0 and time > {_WORTH_OFTEN if often else _WORTH}, lesser({MOST}, {chunks}), 1)"
+    return [*stored, f"time = int({time})", f"launch_parts({part}, asked, {some}, workers, pool, time)"]

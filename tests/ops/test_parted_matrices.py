@@ -32,7 +32,7 @@ def shared() -> Iterator[None]:
             render.cache_clear()
 
     forget()
-    with patch.object(parting, "_WORTH", 0):
+    with patch.multiple(parting, _WORTH=0, _WORTH_OFTEN=0):
         yield
     forget()
 
