@@ -206,7 +206,7 @@ def _adopted(value: Any) -> DeviceArray | None:
         raise ComputationError(
             f"an array on the GPU has the strides {tuple(strides)}", where=user_line(), do="make it contiguous there"
         )
-    (address, read_only), stream = told["data"], told.get("stream")
+    (address, read_only), stream = told["data"], told.get("stream") if _tells_streams(told) else None
     _check_elements(told, int(address) if prod(shape) else 0, dtype)
     device.check_here(int(address))
     if stream in (None, 0, DEFAULT_STREAM):
@@ -233,13 +233,18 @@ def _check_elements(told: dict[str, Any], address: int, dtype: np.dtype[Any]) ->
 def _told(value: Any) -> dict[str, Any] | None:
     """What is told of an array on a GPU: by DLPack, where the CUDA Array Interface says nothing of streams."""
     told: dict[str, Any] | None = getattr(value, "__cuda_array_interface__", None)
-    if told is not None and (told.get("version", 0) >= 3 and "stream" in told):
+    if told is not None and _tells_streams(told):
         return told
     known = read_dlpack(value)
     if known is None or told is None:
         return known or told
     address, read_only = known["data"]
     return {**known, "data": (address, read_only or told["data"][1])}
+
+
+def _tells_streams(told: dict[str, Any]) -> bool:
+    """Whether the CUDA Array Interface says on which stream an array is: versions before the third do not."""
+    return "stream" in told and told.get("version", 0) >= 3
 
 
 def _dtype(text: str) -> np.dtype[Any]:

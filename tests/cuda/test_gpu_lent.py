@@ -84,6 +84,14 @@ def test_a_stream_that_is_told_is_waited_for_and_dlpack_not_asked(fake: FakeDriv
     assert fake.counts()["cuStreamSynchronize"] == (stream == 77) and not hasattr(given, "asked")
 
 
+def test_a_stream_that_a_version_without_streams_tells_of_is_none(fake: FakeDriver) -> None:
+    """To wait for what is no stream may end the process."""
+    given = Interface(ng.to_device(X), version=2, stream=5)
+    fake.counts()
+    assert ng.to_device(given).address == given.own.address
+    assert not fake.counts()["cuStreamSynchronize"]
+
+
 def test_an_array_on_another_gpu_is_refused_however_it_is_told() -> None:
     with fake_driver(devices=2) as fake:
         own = ng.to_device(X)
