@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver of CUDA without a device: memory is the host's, kernels compute nothing, and what it is asked is noted."""
+"""A driver of CUDA without a device: memory is the host's, kernels compute nothing, and what it is asked is noted.
+
+Where there is no driver, its bindings are called too: they convert what they are given before they miss it, and refuse
+what they would refuse on a machine that has one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,8 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import count
 from threading import get_ident
 from typing import Any
@@ -43,6 +48,22 @@ USUAL = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
 RELAXED = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
 
 
+@cache
+def is_there() -> bool:
+    """Whether there is a driver, which would do what its bindings are asked."""
+    with suppress(OSError):
+        ctypes.CDLL("libcuda.so.1")
+        return True
+    return False
+
+
+def _check_arguments(name: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse what the bindings refuse."""
+    if not is_there():
+        with suppress(RuntimeError):  # which they raise where there is no driver
+            getattr(cu, name)(*arguments)
+
+
 class FakeDriver:
     """What stands for the module of the driver's functions.
 
@@ -69,7 +90,7 @@ class FakeDriver:
         self._current = defaultdict[int, list[int]](lambda: [0])  # contexts of each thread, the last one on top
         self._modes, self.unsafe = dict[int, Any](), list[str]()
         self._handles = count(1 << 20)
-        self._graphs: dict[int, dict[int, tuple[int, ...]]] = {}  # arguments, by graph and node
+        self._graphs: dict[int, dict[Any, tuple[int, ...]]] = {}  # arguments, by graph and node
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("cu") or name == "cuuint64_t":
@@ -78,6 +99,7 @@ class FakeDriver:
 
         def call(*arguments: Any) -> tuple[Any, ...]:
             self.calls.append(name)
+            _check_arguments(name, arguments)
             if _UNSAFE.search(name) and self._modes.get(get_ident(), USUAL) != RELAXED:
                 self.unsafe.append(name)
             if name in self.failing:
@@ -190,17 +212,20 @@ class FakeDriver:
     def _cuStreamEndCapture(self, stream: int) -> int:
         return self._cuGraphCreate(0)
 
-    def _cuGraphAddKernelNode(self, graph: int, before: Any, number: int, given: Any) -> int:
-        node = next(self._handles)
+    def _cuGraphAddKernelNode(self, graph: int, before: Any, number: int, given: Any) -> Any:
+        node = cu.CUgraphNode(next(self._handles))
         self._graphs[graph][node] = self._read(given.func, given.kernelParams)
         return node
+
+    def _cuGraphAddChildGraphNode(self, graph: int, before: Any, number: int, inner: int) -> Any:
+        return cu.CUgraphNode(next(self._handles))
 
     def _cuGraphInstantiate(self, graph: int, flags: int) -> int:
         ready = next(self._handles)
         self._graphs[ready] = {**self._graphs[graph]}
         return ready
 
-    def _cuGraphExecKernelNodeSetParams(self, ready: int, node: int, given: Any) -> tuple[()]:
+    def _cuGraphExecKernelNodeSetParams(self, ready: int, node: Any, given: Any) -> tuple[()]:
         self._graphs[ready][node] = self._read(given.func, given.kernelParams)
         return ()
 

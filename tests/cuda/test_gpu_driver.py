@@ -25,6 +25,7 @@ from ngraph_rewrite.runtime.cuda.freed import LARGEST, MOST, FreedMemory
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 
+import fake_driver as fake_driver_module  # noqa: E402
 from cuda.bindings import driver as cu  # noqa: E402
 from fake_driver import ROOM, FakeDevice, FakeDriver, fake_driver  # noqa: E402
 
@@ -53,6 +54,16 @@ def several(term: ng.Op, count: int) -> ng.Op:
 def fake() -> Iterator[FakeDriver]:
     with fake_driver() as found:
         yield found
+
+
+def test_what_the_bindings_of_the_driver_refuse_is_refused(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what tests find here is not told first on a machine that has a GPU."""
+    monkeypatch.setattr(fake_driver_module, "is_there", lambda: False)
+    with pytest.raises(TypeError):
+        fake.cuMemAllocAsync("many", 0)
+    with pytest.raises(TypeError):
+        fake.cuGraphAddEventRecordNode(fake.cuGraphCreate(0)[1], [5], 1, 7)
+    assert not fake.cuStreamWaitEvent(5, 7, 0)[0]
 
 
 def test_a_call_of_a_small_graph_is_one_call_of_the_driver(fake: FakeDriver) -> None:
