@@ -57,7 +57,7 @@ class LoadingDevice(FakeDevice):
             12040,
             "INVALID_IMAGE",
             r"the CUDA driver is of version 12\.4, and machine code is made by packages of CUDA 13\.5",
-            "CUDA 13 or",
+            "CUDA 13 or newer, or the packages of CUDA 12",
         ),
         (13000, "INVALID_IMAGE", "loading the kernel k failed: CUDA_ERROR_INVALID_IMAGE", "CUresult"),
         (12040, "ILLEGAL_ADDRESS", "loading the kernel k failed: CUDA_ERROR_ILLEGAL_ADDRESS", "CUresult"),

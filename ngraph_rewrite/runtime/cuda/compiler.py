@@ -32,6 +32,8 @@ else:
 
 CUBIN, PTX = "cubin", "ptx"
 WORTH = 3  # so many kernels take longer than a helper needs to start
+# The distributions that decide what becomes of a source; those of CUDA 12 have other names.
+_COMPILING = "numba-cuda cuda-bindings nvidia-nvvm nvidia-nvjitlink nvidia-cuda-nvcc-cu12 nvidia-nvjitlink-cu12".split()
 
 Capability = tuple[int, int]
 _lock = fork_lock(COMPILING)
@@ -131,7 +133,7 @@ def _environment(capability: Capability) -> bytes:
     """All that decides what machine code a source becomes."""
     folder = Path(__file__).parent
     words = [path.read_bytes() for of in (folder, folder.parent) for path in sorted(of.glob("*.py"))]
-    facts = [*map(_version, ("numba-cuda", "cuda-bindings", "nvidia-nvvm", "nvidia-nvjitlink")), str(capability)]
+    facts = [*map(_version, _COMPILING), str(capability)]
     return hashlib.sha256("\n".join(facts).encode() + b"".join(words)).digest()
 
 

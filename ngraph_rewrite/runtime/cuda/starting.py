@@ -54,7 +54,8 @@ def check_driver(made_by: int, what: str) -> None:
         raise DeviceError(
             f"{what} failed: the CUDA driver is of version {_shown(version)}, and machine code is made by packages of "
             f"CUDA {_shown(made_by)}, which it does not take",
-            do=f"install a driver of CUDA {made_by // 1000} or newer, or use the target cpu",
+            do=f"install a driver of CUDA {made_by // 1000} or newer, or the packages of CUDA 12 instead "
+            "(pip install 'ngraph_rewrite[cuda12]'), or use the target cpu",
         )
 
 
