@@ -174,6 +174,16 @@ def test_the_longer_a_row_is_the_more_threads_have_it(shape: tuple[int, int], fo
     assert row_form(normalised(1), shape) == form
 
 
+@pytest.mark.parametrize(("rank", "places", "blocks"), [(2, 8, 2), (2, 16, 1), (3, 4, 2), (3, 8, 1)])
+def test_a_thread_has_registers_for_what_it_keeps_of_a_row(rank: int, places: int, blocks: int) -> None:
+    """And for where that is, if rows go along several axes: a multiprocessor has fewer blocks then."""
+    several = Operand("float32", ("s",) * (rank - 1) + ("1",))
+    reduced = (True,) * (rank - 2) + (False, True)
+    nest = RowNest(rank, (several,), normalised(1).steps, ((5, several),), (0, 1), reduced=reduced)
+    text = render_rows(nest, RowForm("block", places=places, threads=512, extent="part")).text
+    assert f"launch_bounds(512, {blocks})" in text
+
+
 @given(SHAPES, st.sampled_from(DTYPES), st.sampled_from(sorted(REDUCTIONS)), st.integers(0, 99), st.data())
 @few
 def test_reductions_agree(shape: tuple[int, ...], dtype: str, kind: str, seed: int, data: st.DataObject) -> None:

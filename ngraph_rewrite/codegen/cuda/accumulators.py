@@ -44,6 +44,11 @@ class Reduction:
         """The names of its accumulators, with the dtypes in which they are held: one, or two if it finds a place."""
         return [(name, held(dtype)) for name, dtype in self._item.variables]
 
+    @property
+    def registers(self) -> int:
+        """How many registers its accumulators take."""
+        return _registers(dtype for _, dtype in self.variables)
+
     def begun(self) -> list[str]:
         """The lines before any value is seen."""
         return [f"{name} = {text}" for (name, _), text in zip(self.variables, initial(self._item), strict=True)]
@@ -187,4 +192,9 @@ def registers_for(nest: RowNest, near: int, places: int) -> int:
     for load in nest.loads:
         if load.dims & nest.within:
             found += [held(load.dtype)] * places * (near if nest.rank - 1 in load.dims else 1)
-    return sum(-(-as_dtype(dtype).itemsize // _WORD) for dtype in found)
+    return _registers(found)
+
+
+def _registers(dtypes: Iterable[str]) -> int:
+    """How many registers numbers take."""
+    return sum(-(-as_dtype(dtype).itemsize // _WORD) for dtype in dtypes)

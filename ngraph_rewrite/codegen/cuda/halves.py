@@ -16,9 +16,8 @@ from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.nest import MapNest
 from ngraph_rewrite.codegen.scalar import HALVES
 from ngraph_rewrite.codegen.source import Source, nested
-from ngraph_rewrite.runtime.cuda.hardware import WARP
+from ngraph_rewrite.runtime.cuda.hardware import REGISTER_FILE, WARP
 
-_REGISTERS = 1 << 16  # of a multiprocessor
 _MOST = 128  # of a thread
 
 
@@ -91,7 +90,7 @@ class _Text:
         half = a.room + b.room
         numbers = {"rows": tile.rows, "columns": tile.columns, "deep": tile.deep, "half": half, "threads": tile.threads}
         numbers["room"] = max(2 * half, 2 * tile.down * LINES * self._pitch)
-        numbers["fitting"] = max(1, _REGISTERS // (_MOST * tile.threads))
+        numbers["fitting"] = max(1, REGISTER_FILE // (_MOST * tile.threads))
         sums = [name for i in range(self.high) for name in self._sums(i)]
         depths, place = range(0, tile.deep, LINES), ("following", "end", "filling")
         return {

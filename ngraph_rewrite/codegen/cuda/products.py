@@ -12,10 +12,11 @@ from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.nest import MapNest, Operand, needed, numbers, operand_names
 from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, is_real, literal
 from ngraph_rewrite.codegen.source import Source, nested
+from ngraph_rewrite.runtime.cuda.hardware import REGISTER_FILE
 from ngraph_rewrite.types.dtypes import as_dtype
 
-# Registers of a multiprocessor, and of a thread: with more of them it would have one large tile at a time, not two.
-_REGISTERS, _EACH = 1 << 16, 128
+# Registers of a thread: with more of them a multiprocessor would have one large tile at a time, not two.
+_EACH = 128
 _WORD = 4  # bytes of a register
 _SEVERAL = 8  # parts that are read at once before they are added
 ARGUMENTS = "count m n k a a_sb a_sm a_sk b b_sb b_sk b_sn parts stretch"
@@ -74,7 +75,7 @@ def render_sides(a: Side, b: Side, arguments: Iterable[str], nest: MapNest) -> S
 def _bounds(tile: Tile, own: str) -> str:
     """The line that keeps a thread with many sums from more registers than it may have; others have few anyway."""
     sums = tile.down * tile.across * as_dtype(own).itemsize // _WORD
-    blocks = _REGISTERS // (_EACH * tile.threads)
+    blocks = REGISTER_FILE // (_EACH * tile.threads)
     return f"launch_bounds({tile.threads}, {blocks})" if sums >= _EACH // 2 and blocks else "pass"
 
 

@@ -39,10 +39,14 @@ from ngraph_rewrite.codegen.cuda.resident import Resident
 from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import RowNest, signature
 from ngraph_rewrite.codegen.source import Source, indented
+from ngraph_rewrite.runtime.cuda.hardware import REGISTER_FILE
 
 PLACES = 4  # of a row that are taken at once, four neighbours at each, where nothing is kept
 MOST_STEPS = 24  # beyond which four indices at once take too many registers
 FEW_STEPS = 12  # the same of two, beside what is kept of a row
+# Registers of a thread beside what it keeps of a row: for each of what it finds in a pass (that, what another thread
+# found, and sums of neighbours), for an index of a place, and for all else.
+_FOR_EACH, _INDEX, _OTHERS = 4, 2, 24
 
 
 def render_rows(nest: RowNest, form: RowForm) -> Source:
@@ -66,12 +70,23 @@ class _Rows:
 
     def lines(self) -> list[str]:
         """The body of the kernel."""
-        form = self.form
-        threads, fits = form.threads or MOST_THREADS, registers_for(self.nest, FOUR, PLACES) <= REGISTERS
-        bounds = f"launch_bounds({threads}, {-(-FITTING // threads) if form.places or fits else 1})"
+        form, threads = self.form, self.form.threads or MOST_THREADS
+        bounds = f"launch_bounds({threads}, {self._fitting(threads)})"
         memory = shared(self.reductions.values(), WARPS) if form.kind == "block" else []
         sizes = [f"length = {product(self.nest.along)}", f"rows = {product(self.nest.kept)}"]
         return [bounds, *sizes, *memory, *self._widths(), *self._every_row()]
+
+    def _fitting(self, threads: int) -> int:
+        """How many blocks of so many threads a multiprocessor should have: each thread has the registers it needs."""
+        form, blocks = self.form, -(-FITTING // threads)
+        if not form.places:
+            return blocks if registers_for(self.nest, FOUR, PLACES) <= REGISTERS else 1
+        found = [
+            sum(self.reductions[r].registers for r in self.stages.reductions(n)) for n in range(self.stages.passes)
+        ]
+        indices = _INDEX * len(self.nest.along) if len(self.nest.along) > 1 else 0  # else they are known beforehand
+        needed = form.places * (form.near * self.stages.registers + indices) + _FOR_EACH * max(found) + _OTHERS
+        return max(1, min(blocks, REGISTER_FILE // (threads * needed)))
 
     def _every_row(self) -> list[str]:
         """All rows, one after the other: with what is kept of them, if they lie as that asks for."""
