@@ -420,10 +420,11 @@ def test_convolutions_of_one_form_have_operands_and_workspace_of_their_own() -> 
 
 
 @pytest.mark.parametrize(
-    ("dtype", "length", "written"), [("uint8", 8, True), ("float32", 8, False), ("float32", 7, True)]
+    ("dtype", "length", "written"),
+    [("uint8", 8, True), ("float32", 16, True), ("float32", 17, False), ("float64", 16, False)],
 )
-def test_a_last_loop_too_short_for_vectors_is_written_out(dtype: str, length: int, written: bool) -> None:
-    """So that they are made of the loop before it: eight bytes are no vector, eight floats are one."""
+def test_a_last_loop_too_short_for_vectors_is_told(dtype: str, length: int, written: bool) -> None:
+    """So that they are made of the loop before it, or of part of a vector: sixteen float64 are two whole ones."""
     x, y = ng.placeholder((100, 1), dtype), ng.placeholder((length,), dtype)
     with ng.make_transformer("cpu") as transformer:
         computation = transformer.computation(x + y, x, y)

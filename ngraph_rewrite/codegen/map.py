@@ -25,8 +25,8 @@ from ngraph_rewrite.codegen.nest import (
     store_line,
     stored_name,
     value_in_place,
-    written_out,
 )
+from ngraph_rewrite.codegen.short_loops import told
 from ngraph_rewrite.codegen.source import Source, imports, indented, named
 from ngraph_rewrite.codegen.streaming import Streams
 from ngraph_rewrite.codegen.template import kernel_template
@@ -81,7 +81,7 @@ def render_map(nest: MapNest, tiled: Tiles | None = None) -> Source:
     names = signature(nest)
     streams = Streams(nest, nest.rank - 1, range(len(nest.stores)) if tiled is None else ())
     ends = ["stream_end()"] if streams.positions else []
-    loops = written_out(nest, _level(nest, 0, streams)) if tiled is None else _in_tiles(nest, tiled)
+    loops = told(nest, _level(nest, 0, streams)) if tiled is None else _in_tiles(nest, tiled)
     start = _start(nest) if tiled is None or tiled.dim > 0 else "\n".join(whole_tiles((0, nest.rank - 1)))
     body = "\n".join([start, *streams.arrays(), loops, *ends])
     arguments = argument_lines(names, nest.steps)

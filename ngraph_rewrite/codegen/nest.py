@@ -114,8 +114,8 @@ class MapNest(_Nest):
     take the place of a load.
 
     Attributes:
-        few: The length of the last loop if it is written out: that is short, and every stride given at run time along
-            the loop before it is as long; else 0.
+        few: The length of the last loop if it is told (`short_loops`): that is short, and every stride given at run
+            time along the loop before it is as long; else 0.
     """
 
     few: int = field(default=0, kw_only=True)
@@ -141,8 +141,8 @@ class RowNest(_Nest):
         streamed: Whether results go past the caches, where they lie side by side.
         totals: Values that are summed over all rows, where rows lie along memory: each chunk adds to a row of its own,
             in float64.
-        few: The length of rows if they are written out: they lie along the last loop, which is short, and every stride
-            given at run time along the loop before it is as long; else 0.
+        few: The length of rows if it is told: they lie along the last loop, which is short, and every stride given at
+            run time along the loop before it is as long; else 0.
     """
 
     reduced: tuple[bool, ...] = ()
@@ -188,21 +188,17 @@ class RowNest(_Nest):
         return tuple(found)
 
     @property
+    def is_read_again(self) -> bool:
+        """Whether there is more than one pass over a row, or one that stores along it."""
+        return max(self.stages, default=0) > 1 or any(at.dims & self.within for _, at in self.stores)
+
+    @property
     def reductions(self) -> tuple[int, ...]:
         """The values that are reductions."""
         return tuple(n for n, step in enumerate(self.steps, len(self.loads)) if step.op in REDUCTIONS)
 
 
 # -- text shared by both renderers -------------------------------------------------------------------------------------
-
-
-def written_out(nest: MapNest | RowNest, text: str) -> str:
-    """Loops, told how long the last one is if it is short, and that neighbours along the one before are as far apart.
-
-    LLVM writes out the last one then, and makes vectors of the loop before it.
-    """
-    last = nest.rank - 1
-    return re.sub(rf"\b(n{last}|[xy]\d+_s{last - 1})\b", str(nest.few), text) if nest.few else text
 
 
 def signature(nest: _Nest) -> tuple[str, ...]:

@@ -5,15 +5,16 @@ Each pass is a loop nest over the row, which stays in cache from one pass to the
 first, then its place: both loops vectorise, which one would not. Where a pass reads float32 and nothing else, functions
 in explicit vectors take its two innermost loops; for a place, of all but floats of 16 bits, if there are no others.
 
-Rows of few elements are written out, and vectors are made of rows that lie side by side.
+Rows of few elements are written out, and vectors are made of rows that lie side by side (`short_loops`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
 
 from ngraph_rewrite.codegen.accumulate import NOWHERE, Accumulator, beginning, combined, ending, located
 from ngraph_rewrite.codegen.form import Form
-from ngraph_rewrite.codegen.nest import Operand, distance, place, written_out
+from ngraph_rewrite.codegen.nest import Operand, distance, place
 from ngraph_rewrite.codegen.scalar import DTYPES, HALVES
+from ngraph_rewrite.codegen.short_loops import told
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.codegen.streaming import Streams
 from ngraph_rewrite.types.dtypes import as_dtype
@@ -39,7 +40,7 @@ def rows(form: Form) -> list[str]:
     for level in range(kept - 1, -1, -1):
         lines = form.at_once(level, level) + form.loop(form.order[level], lines)
     if form.nest.few:
-        return [written_out(form.nest, line) for line in lines]
+        return [told(form.nest, "\n".join(lines))]
     arrays = [line for number in range(form.stages.passes) for line in _streams(form, number).arrays()]
     return form.zeros() + arrays + lines + (["stream_end()"] if arrays else [])
 

@@ -30,12 +30,12 @@ from ngraph_rewrite.plan.views import Layout
 
 # Bytes of a result that goes past the caches, at least; and of all operands, which caches do not hold then.
 _STREAMED, _UNHELD = 1 << 24, 5 << 23
-# Indices of a last loop that is written out, at most, and of the loop before it, at least: a vector. Eight numbers make
-# a vector by themselves, unless they are bytes.
-_FEW, _FEW_BYTES, _MANY = 7, 8, 8
-# Elements of a row that is written out, at most, if it is read once, and if it is read again: those of floats, and
-# others, among them rows that are a few instructions by themselves: places, and extrema of halves. Rows, at least.
-_READ_ONCE, _READ_AGAIN, _ROWS = (15, 8), (12, 7), 256
+# Indices of a last loop that is told, at most (one less for numbers of 64 bits, of which these are two vectors), and of
+# the loop before it, at least: a vector.
+_FEW, _MANY = 16, 8
+# Elements of a row that is told, at most, if it is read once: those of floats, and others. Among these are rows that
+# are a few instructions by themselves, places, and extrema of halves; and if such a row is read again. Rows, at least.
+_READ_ONCE, _ONE_BY_ONE, _QUICK, _ROWS = 15, 8, 7, 256
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
 
@@ -212,18 +212,18 @@ def _row_nest(program: RowProgram, renderer: Renderer) -> tuple[_Space, RowNest]
     nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
     if streamed or totals or not renderer.written_out or sum(rows) != 1 or prod(space.sizes[:-1]) < _ROWS:
         return space, nest
-    return space, replace(nest, few=space.few(_written_out(nest)) if rows[-1] else 0)
+    return space, replace(nest, few=space.few(_longest(nest, space.most())) if rows[-1] else 0)
 
 
-def _written_out(nest: RowNest) -> int:
-    """How long rows may be that are written out: longer ones make vectors themselves, or none with their neighbours."""
-    again = max(nest.stages, default=0) > 1 or any(at.dims & nest.within for _, at in nest.stores)
-    floats, others = _READ_AGAIN if again else _READ_ONCE
+def _longest(nest: RowNest, most: int) -> int:
+    """How long rows may be that are told, of those of a map: longer ones make vectors themselves, or none at all."""
     along = {dtype for dtype, dims in zip(nest.dtypes, nest.dims, strict=True) if dims & nest.within}
     quick = {"argmax", "argmin"} | ({"max", "min"} if "float16" in along else set())
     ops = {step.op for step in nest.steps}
     is_quick = ops.isdisjoint(FUNCTIONS) and ops.intersection(REDUCTIONS) <= quick
-    return floats if along <= {"float16", "float32", "float64"} and not is_quick else others
+    if nest.is_read_again:
+        return _QUICK if is_quick else most
+    return _READ_ONCE if along <= {"float16", "float32", "float64"} and not is_quick else _ONE_BY_ONE
 
 
 def is_streamed(
@@ -259,9 +259,9 @@ class _Space:
         return tuple(layout.strides[g[-1]] for g in self.groups)
 
     def most(self) -> int:
-        """How long a last loop of a map may be that is written out."""
+        """How long a last loop may be that is told."""
         dtypes = [dtype for dtype, _ in self.program.loads] + [dtype for _, dtype, _, _ in self.program.steps]
-        return _FEW_BYTES if all(DTYPE_SIZES[dtype] == 1 for dtype in dtypes) else _FEW
+        return _FEW - any(DTYPE_SIZES[dtype] == 8 for dtype in dtypes)
 
     def few(self, most: int) -> int:
         """The length of the last loop, if it is short and neighbours along a long one before it lie side by side."""

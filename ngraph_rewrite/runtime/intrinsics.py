@@ -66,7 +66,16 @@ def mark_buffer(module: Any, instruction: Any, buffer: int) -> None:
 
 
 def _element(builder: Any, memory: Any, address: Any, index: Any) -> Any:
-    return builder.gep(builder.inttoptr(address, memory.as_pointer()), [index], inbounds=True)
+    pointer = builder.inttoptr(address, memory.as_pointer())
+    parts = [index] if index.type == _I64 else [builder.extract_value(index, i) for i in range(len(index.type))]
+    for part in parts:
+        pointer = builder.gep(pointer, [part], inbounds=True)
+    return pointer
+
+
+def _index(given: Any) -> Any:
+    """The type of an index: an int64, or a tuple of such that are added up, each of which stays inside of a buffer."""
+    return types.UniTuple(types.int64, len(given)) if isinstance(given, types.BaseTuple) else types.int64
 
 
 def from_memory(builder: Any, value: Any, dtype: str) -> Any:
@@ -97,7 +106,7 @@ def _load(dtype: str) -> Any:
             mark_buffer(builder.module, loaded, buffer.literal_value)
             return from_memory(builder, loaded, dtype)
 
-        return signature(VALUES[dtype], types.int64, types.int64, buffer), generate
+        return signature(VALUES[dtype], types.int64, _index(index), buffer), generate
 
     return named(f"load_{dtype}", typing)
 
@@ -113,7 +122,7 @@ def _store(dtype: str) -> Any:
             mark_buffer(builder.module, stored, buffer.literal_value)
             return context.get_dummy_value()
 
-        return signature(types.none, types.int64, types.int64, VALUES[dtype], buffer), generate
+        return signature(types.none, types.int64, _index(index), VALUES[dtype], buffer), generate
 
     return named(f"store_{dtype}", typing)
 

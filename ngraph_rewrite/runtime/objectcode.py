@@ -34,6 +34,7 @@ from numba.core.untyped_passes import (
 from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
 from ngraph_rewrite.runtime.first_passes import rewriting, translating
+from ngraph_rewrite.runtime.loop_marks import mark_loops
 from ngraph_rewrite.runtime.registries import read_registries
 from ngraph_rewrite.runtime.resolved import Resolved, resolving
 from ngraph_rewrite.runtime.single_assignment import assigning_once, handing_on
@@ -136,6 +137,10 @@ def _numba_ir(function: Callable[..., None], counts: bool) -> tuple[str, str]:
 
 class _Library(JITCodeLibrary):
     """Numba's own, without machine code."""
+
+    def add_ir_module(self, module: Any) -> None:
+        mark_loops(module)
+        super().add_ir_module(module)  # type: ignore[no-untyped-call]
 
     def _finalize_final_module(self) -> None:
         pass

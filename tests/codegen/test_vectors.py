@@ -88,6 +88,16 @@ PLAIN, OVERLAPPING = ((1, 2, 2), (1, 2, 2), (1, 1, 1)), ((1, 3, 3), (1, 2, 2), (
 COORDINATES, WEIGHT = Operand("float32", ("s", "1")), Operand("float32", ("1", "0"))
 TIMES = Step("multiply", "float32", (0, 1))
 THREE = MapNest(2, (COORDINATES, WEIGHT), (TIMES,), ((2, COORDINATES),), (0, 1, 2), few=3)
+EIGHT = Operand("float32", ("s", "1"))
+# A light pass over rows of eight and two with functions: whoever writes out the first alone makes vectors of none.
+MIXED = (
+    Step("max", "float32", (0,)),
+    Step("subtract", "float32", (0, 1)),
+    *(Step("exp" if n % 2 else "square", "float32", (n,)) for n in range(2, 18)),
+    Step("sum", "float32", (18,)),
+    Step("subtract", "float32", (18, 19)),
+    *(Step("exp" if n % 2 else "square", "float32", (n,)) for n in range(20, 40)),
+)
 # A kernel, and for each operation in how many innermost loops it has to be packed: one for each pass.
 KERNELS = {
     "add": (map_of((ADD,), (0, 1, 2)), {"add": 1}),
@@ -98,6 +108,14 @@ KERNELS = {
     "maximum-in-place": (map_of((Step("maximum", "float32", (0, 1)),), (0, 1, 0)), {"(?:cm|max)": 1}),
     "hypot": (map_of((Step("hypot", "float32", (0, 1)),), (0, 1, 2)), {"sqrt": 1}),
     "three-side-by-side": (render_map(THREE), {"mul": 1}),
+    "rows-of-eight": (
+        render_rows(RowNest(2, (EIGHT,), MIXED, ((40, EIGHT),), (0, 1), ROWS, few=8)),
+        {"max": 1, "(?:mul|fm|ml)": 1},
+    ),
+    "rows-of-twelve": (
+        render_rows(RowNest(2, (EIGHT,), SOFTMAX, ((5, EIGHT),), (0, 1), ROWS, few=12)),
+        {"max": 1, "(?:mul|fm|ml)": 1, "div": 1},
+    ),
     "bfloat16-add": (map_of((Step("add", "bfloat16", (0, 1)),), (0, 1, 2), SHORT), {"add": 1}),
     "bfloat16-cast": (map_of((Step("cast", "bfloat16", (0,)),), (0, 1), SHORT, VECTOR), {"cm": 1}),
     "exp": (map_of((Step("exp", "float32", (0,)),), (0, 1)), {"mul": 1}),
