@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 
-from ngraph_rewrite.codegen.nest import FUNCTIONS, MapNest, RowNest
+from ngraph_rewrite.codegen.nest import FUNCTIONS, REDUCTIONS, MapNest, RowNest
 from ngraph_rewrite.types.dtypes import as_dtype
 
-# Numbers of 64 bits that fill a vector, and so many that it is worth to compute two.
-_FULL, _FILLED = 8, 13
+# Numbers of 64 bits that fill a vector, and so many that steps from lane to lane are worth it.
+_FULL, _WORTH = 8, 13
 
 
 def told(nest: MapNest | RowNest, text: str) -> str:
@@ -30,12 +30,15 @@ def told(nest: MapNest | RowNest, text: str) -> str:
 
 
 def _asked(nest: MapNest | RowNest) -> list[str]:
-    """What LLVM is asked for; of rows that are read once, it knows better."""
-    wide = any(as_dtype(dtype).itemsize == 8 for dtype in nest.dtypes)
-    if nest.few < _FULL or (nest.few == _FULL and not wide):
+    """What LLVM is asked for; nothing where it knows better.
+
+    It does of rows that are read once, and of more than eight numbers if vectors cost: functions of float64 take two of
+    them, and extrema and several sums some steps from lane to lane.
+    """
+    if nest.few < _FULL or (nest.few == _FULL and all(as_dtype(dtype).itemsize < 8 for dtype in nest.dtypes)):
         return ["write_out_loops()"]
-    if isinstance(nest, RowNest) and not nest.is_read_again:
-        return []
-    doubles = any(load.dtype == "float64" for load in nest.loads)
-    functions = not FUNCTIONS.isdisjoint(step.op for step in nest.steps)
-    return [] if doubles and functions and _FULL < nest.few < _FILLED else ["keep_loops()"]
+    ops = [step.op for step in nest.steps]
+    doubles = not FUNCTIONS.isdisjoint(ops) and any(load.dtype == "float64" for load in nest.loads)
+    across = not {"max", "min"}.isdisjoint(ops) or sum(op in REDUCTIONS for op in ops) > 1
+    costly = nest.few > _FULL and (doubles or (across and nest.few < _WORTH))
+    return [] if costly or (isinstance(nest, RowNest) and not nest.is_read_again) else ["keep_loops()"]

@@ -112,8 +112,8 @@ KERNELS = {
         render_rows(RowNest(2, (EIGHT,), MIXED, ((40, EIGHT),), (0, 1), ROWS, few=8)),
         {"max": 1, "(?:mul|fm|ml)": 1},
     ),
-    "rows-of-twelve": (
-        render_rows(RowNest(2, (EIGHT,), SOFTMAX, ((5, EIGHT),), (0, 1), ROWS, few=12)),
+    "rows-of-fifteen": (
+        render_rows(RowNest(2, (EIGHT,), SOFTMAX, ((5, EIGHT),), (0, 1), ROWS, few=15)),
         {"max": 1, "(?:mul|fm|ml)": 1, "div": 1},
     ),
     "bfloat16-add": (map_of((Step("add", "bfloat16", (0, 1)),), (0, 1, 2), SHORT), {"add": 1}),
