@@ -457,6 +457,22 @@ def test_rows_of_few_elements_are_written_out_and_mean_what_they_mean(length: in
             np.testing.assert_allclose(one, other, rtol=1e-6 if dtype == "float32" else 1e-15)
 
 
+@pytest.mark.parametrize("length", [4, 7, 15])
+def test_few_rows_side_by_side_are_told_and_mean_what_they_mean(length: int) -> None:
+    """There are NaN and infinities."""
+    nx, rng = ng.numpy, np.random.default_rng(length)
+    array = rng.normal(size=(20, 17, length)).astype(np.float32)
+    array[0, ::2, 0], array[1, :, -1], array[2, ::3, 0], array[3] = np.nan, np.inf, -np.inf, -0.0
+    x = ng.placeholder(array.shape)
+    wanted = [nx.softmax(x, axis=1), nx.logsumexp(x, axis=1), nx.max(x, axis=1, keepdims=True) - x, nx.var(x, axis=1)]
+    with ng.make_transformer("cpu") as transformer, ng.make_transformer("reference") as reference:
+        computation = transformer.computation(wanted, x)
+        found, expected = computation(array), reference.computation(wanted, x)(array)
+        assert f"range({length})" in computation.source()
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("function", "dtype", "written"),
     [("max", "float16", False), ("sum", "float16", True), ("max", "float32", True), ("argmax", "float32", False)],

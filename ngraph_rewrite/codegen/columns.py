@@ -5,6 +5,8 @@ Memory is read in order: the innermost loop runs over the lanes of a block, what
 row lies in stack arrays as well, for the loops that use it. One pass takes wide blocks, a few indices of the row at a
 time, so that accumulators are read and written less often than memory; several take blocks that stay in cache. What is
 in no cache is asked for ahead, piece by piece: busy with accumulators, a processor sees too little of what follows.
+
+Of few rows side by side the loops over lanes are told how many: they are a part of a vector, and LLVM fills the rest.
 """
 
 from __future__ import annotations
@@ -32,16 +34,18 @@ def columns(form: Form) -> list[str]:
     written = _Columns(form)
     dim, outer = form.kept[-1], len(form.kept) - 1
     first, last = ("start", "stop") if outer == 0 else ("0", f"n{dim}")
-    lines = [f"lanes = min(width, {last} - block)"]
+    lines = [] if form.nest.few else [f"lanes = min(width, {last} - block)"]
     for number in range(form.stages.passes + 1):
         lines += written.between(number)
         if number < form.stages.passes:
             lines += written.loops(number, outer)
-    lines = [f"for block in range({first}, {last}, width):", indented("\n".join(lines), 4)]
+    if not form.nest.few:
+        lines = [f"for block in range({first}, {last}, width):", indented("\n".join(lines), 4)]
     for level in range(outer, -1, -1):
         lines = form.at_once(level, level) + lines
         lines = form.loop(form.order[level - 1], lines) if level else lines
-    return written.arrays() + [f"width = {form.width()}"] + lines
+    begin = ["keep_loops()", "block = 0"] if form.nest.few else [f"width = {form.width()}"]
+    return written.arrays() + begin + lines
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,7 @@ class _Columns:
 
     def _lane_loop(self, body: list[str]) -> list[str]:
         inner = [f"i{self.form.order[-1]} = block + lane", *body]
-        return ["for lane in range(lanes):", indented("\n".join(inner), 4)]
+        return [f"for lane in range({self.form.nest.few or 'lanes'}):", indented("\n".join(inner), 4)]
 
     # -- stack arrays --------------------------------------------------------------------------------------------------
 

@@ -141,8 +141,8 @@ class RowNest(_Nest):
         streamed: Whether results go past the caches, where they lie side by side.
         totals: Values that are summed over all rows, where rows lie along memory: each chunk adds to a row of its own,
             in float64.
-        few: The length of rows if it is told: they lie along the last loop, which is short, and every stride given at
-            run time along the loop before it is as long; else 0.
+        few: The length of the last loop if it is told, as it is short; else 0. If rows lie along it, every stride given
+            at run time along the loop before it is as long.
     """
 
     reduced: tuple[bool, ...] = ()

@@ -3,7 +3,8 @@
 
 A pass computes what its reductions and its stores need, from loads if need be: arithmetic is cheaper done twice than
 kept. Functions are kept: in the place where they are stored anyway, else where a later pass stores a number of the same
-dtype, else in a workspace as long as a row. Of a row that is written out, LLVM sees what is computed twice.
+dtype, else in a workspace as long as a row. Where a last loop is told (`short_loops`), they are not: LLVM sees what is
+computed twice where it writes it out, and a part of a vector that was just stored is read late.
 """
 
 from __future__ import annotations

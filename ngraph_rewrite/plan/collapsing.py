@@ -210,9 +210,9 @@ def _row_nest(program: RowProgram, renderer: Renderer) -> tuple[_Space, RowNest]
     results = [at for _, at in stores]
     streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, loads, results, scattered=sum(rows) > 1)
     nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
-    if streamed or totals or not renderer.written_out or sum(rows) != 1 or prod(space.sizes[:-1]) < _ROWS:
+    if streamed or totals or not renderer.written_out or sum(rows) != 1 or prod(space.sizes) < _ROWS:
         return space, nest
-    return space, replace(nest, few=space.few(_longest(nest, space.most())) if rows[-1] else 0)
+    return space, replace(nest, few=space.few(_longest(nest, space.most())) if rows[-1] else _side_by_side(nest, space))
 
 
 def _longest(nest: RowNest, most: int) -> int:
@@ -224,6 +224,18 @@ def _longest(nest: RowNest, most: int) -> int:
     if nest.is_read_again:
         return _QUICK if is_quick else most
     return _READ_ONCE if along <= {"float16", "float32", "float64"} and not is_quick else _ONE_BY_ONE
+
+
+def _side_by_side(nest: RowNest, space: _Space) -> int:
+    """How many rows lie side by side, if these are few, the same in each chunk, and read again; else 0.
+
+    Some that fill no half of a vector, or a quarter, gain only if there is much to do with them.
+    """
+    few = space.sizes[-1]
+    if not 3 < few < _FEW or len(nest.kept) < 2 or not nest.is_read_again:
+        return 0
+    much = prod(space.sizes[d] for d in nest.within) >= _FEW or any(step.op in FUNCTIONS for step in nest.steps)
+    return few if much or few % 4 == 0 else 0
 
 
 def is_streamed(

@@ -88,7 +88,7 @@ PLAIN, OVERLAPPING = ((1, 2, 2), (1, 2, 2), (1, 1, 1)), ((1, 3, 3), (1, 2, 2), (
 COORDINATES, WEIGHT = Operand("float32", ("s", "1")), Operand("float32", ("1", "0"))
 TIMES = Step("multiply", "float32", (0, 1))
 THREE = MapNest(2, (COORDINATES, WEIGHT), (TIMES,), ((2, COORDINATES),), (0, 1, 2), few=3)
-EIGHT = Operand("float32", ("s", "1"))
+EIGHT, TWELVE = Operand("float32", ("s", "1")), Operand("float32", ("s", "s", "1"))
 # A light pass over rows of eight and two with functions: whoever writes out the first alone makes vectors of none.
 MIXED = (
     Step("max", "float32", (0,)),
@@ -115,6 +115,10 @@ KERNELS = {
     "rows-of-fifteen": (
         render_rows(RowNest(2, (EIGHT,), SOFTMAX, ((5, EIGHT),), (0, 1), ROWS, few=15)),
         {"max": 1, "(?:mul|fm|ml)": 1, "div": 1},
+    ),
+    "columns-of-twelve": (
+        render_rows(RowNest(3, (TWELVE,), SOFTMAX, ((5, TWELVE),), (0, 1), (False, True, False), few=12)),
+        {"(?:mul|fm|ml)": 1, "div": 1},
     ),
     "bfloat16-add": (map_of((Step("add", "bfloat16", (0, 1)),), (0, 1, 2), SHORT), {"add": 1}),
     "bfloat16-cast": (map_of((Step("cast", "bfloat16", (0,)),), (0, 1), SHORT, VECTOR), {"cm": 1}),
