@@ -36,6 +36,7 @@ _FEW, _MANY = 16, 8
 # Elements of a row that is told, at most, if it is read once: those of floats, and others. Among these are rows that
 # are a few instructions by themselves, places, and extrema of halves; and if such a row is read again. Rows, at least.
 _READ_ONCE, _ONE_BY_ONE, _QUICK, _ROWS = 15, 8, 7, 256
+_ELEMENTS = 1 << 10  # of all rows side by side that are told, at least
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
 
@@ -210,9 +211,14 @@ def _row_nest(program: RowProgram, renderer: Renderer) -> tuple[_Space, RowNest]
     results = [at for _, at in stores]
     streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, loads, results, scattered=sum(rows) > 1)
     nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
-    if streamed or totals or not renderer.written_out or sum(rows) != 1 or prod(space.sizes) < _ROWS:
+    if streamed or totals or not renderer.written_out or sum(rows) != 1:
         return space, nest
-    return space, replace(nest, few=space.few(_longest(nest, space.most())) if rows[-1] else _side_by_side(nest, space))
+    return space, replace(nest, few=_along(nest, space) if rows[-1] else _side_by_side(nest, space))
+
+
+def _along(nest: RowNest, space: _Space) -> int:
+    """How long rows are that lie along memory, if these are many, and so short that it is told; else 0."""
+    return space.few(_longest(nest, space.most())) if prod(space.sizes[:-1]) >= _ROWS else 0
 
 
 def _longest(nest: RowNest, most: int) -> int:
@@ -232,7 +238,7 @@ def _side_by_side(nest: RowNest, space: _Space) -> int:
     Some that fill no half of a vector, or a quarter, gain only if there is much to do with them.
     """
     few = space.sizes[-1]
-    if not 3 < few < _FEW or len(nest.kept) < 2 or not nest.is_read_again:
+    if not 3 < few < _FEW or len(nest.kept) < 2 or not nest.is_read_again or prod(space.sizes) < _ELEMENTS:
         return 0
     much = prod(space.sizes[d] for d in nest.within) >= _FEW or any(step.op in FUNCTIONS for step in nest.steps)
     return few if much or few % 4 == 0 else 0
