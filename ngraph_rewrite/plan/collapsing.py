@@ -27,15 +27,18 @@ from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import Grid, Share
 from ngraph_rewrite.plan.views import Layout
+from ngraph_rewrite.runtime.features import vectors
 
 # Bytes of a result that goes past the caches, at least; and of all operands, which caches do not hold then.
 _STREAMED, _UNHELD = 1 << 24, 5 << 23
-# Indices of a last loop that is told, at most (one less for numbers of 64 bits, of which these are two vectors), and of
-# the loop before it, at least: a vector.
-_FEW, _MANY = 16, 8
-# Elements of a row that is told, at most, if it is read once: those of floats, and others. Among these are rows that
-# are a few instructions by themselves, places, and extrema of halves; and if such a row is read again. Rows, at least.
-_READ_ONCE, _ONE_BY_ONE, _QUICK, _ROWS = 15, 8, 7, 256
+# Indices of a last loop that is told, at most, and of the loop before it, at least: a vector. Eight numbers make one by
+# themselves, unless they are bytes. Where vectors are of 512 bits, up to sixteen are a part of one (one less of numbers
+# of 64 bits, of which these are two).
+_FEW, _FEW_BYTES, _MANY, _FILLED = 7, 8, 8, 16
+# Elements of a row that is told, at most, if it is read once, and if it is read again, by narrower vectors: those of
+# floats, and others, among them rows that are a few instructions by themselves: places, and extrema of halves. Rows, at
+# least.
+_READ_ONCE, _READ_AGAIN, _ROWS = (15, 8), (12, 7), 256
 _ELEMENTS = 1 << 10  # of all rows side by side that are told, at least
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
@@ -227,9 +230,10 @@ def _longest(nest: RowNest, most: int) -> int:
     quick = {"argmax", "argmin"} | ({"max", "min"} if "float16" in along else set())
     ops = {step.op for step in nest.steps}
     is_quick = ops.isdisjoint(FUNCTIONS) and ops.intersection(REDUCTIONS) <= quick
-    if nest.is_read_again:
-        return _QUICK if is_quick else most
-    return _READ_ONCE if along <= {"float16", "float32", "float64"} and not is_quick else _ONE_BY_ONE
+    if nest.is_read_again and not is_quick and most > _FEW_BYTES:
+        return most
+    floats, others = _READ_AGAIN if nest.is_read_again else _READ_ONCE
+    return floats if along <= {"float16", "float32", "float64"} and not is_quick else others
 
 
 def _side_by_side(nest: RowNest, space: _Space) -> int:
@@ -238,10 +242,15 @@ def _side_by_side(nest: RowNest, space: _Space) -> int:
     Some that fill no half of a vector, or a quarter, gain only if there is much to do with them.
     """
     few = space.sizes[-1]
-    if not 3 < few < _FEW or len(nest.kept) < 2 or not nest.is_read_again or prod(space.sizes) < _ELEMENTS:
+    if not 3 < few < _FILLED or len(nest.kept) < 2 or not nest.is_read_again or prod(space.sizes) < _ELEMENTS:
         return 0
-    much = prod(space.sizes[d] for d in nest.within) >= _FEW or any(step.op in FUNCTIONS for step in nest.steps)
-    return few if much or few % 4 == 0 else 0
+    much = prod(space.sizes[d] for d in nest.within) >= _FILLED or any(step.op in FUNCTIONS for step in nest.steps)
+    return few if (much or few % 4 == 0) and _fill_vectors() else 0
+
+
+def _fill_vectors() -> bool:
+    """Whether a part of a vector is loaded and stored as quickly as all of it: where it has 512 bits."""
+    return vectors().bytes == 64
 
 
 def is_streamed(
@@ -277,9 +286,12 @@ class _Space:
         return tuple(layout.strides[g[-1]] for g in self.groups)
 
     def most(self) -> int:
-        """How long a last loop may be that is told."""
+        """How long a last loop of a map may be that is told."""
         dtypes = [dtype for dtype, _ in self.program.loads] + [dtype for _, dtype, _, _ in self.program.steps]
-        return _FEW - any(DTYPE_SIZES[dtype] == 8 for dtype in dtypes)
+        sizes = [DTYPE_SIZES[dtype] for dtype in dtypes]
+        if self.sizes and _FEW < self.sizes[-1] <= _FILLED and _fill_vectors():
+            return _FILLED - (8 in sizes)
+        return _FEW_BYTES if all(size == 1 for size in sizes) else _FEW
 
     def few(self, most: int) -> int:
         """The length of the last loop, if it is short and neighbours along a long one before it lie side by side."""

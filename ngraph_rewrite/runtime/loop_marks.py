@@ -16,6 +16,8 @@ from numba.core import types
 from numba.core.typing import signature
 from numba.extending import intrinsic
 
+from ngraph_rewrite.runtime.features import vectors
+
 _SAID = '"ngraph_rewrite_loops"="%s"'
 _ASKED = ("llvm.loop.unroll.full", "llvm.loop.unroll.disable")
 
@@ -28,13 +30,17 @@ def write_out_loops(context: Any) -> Any:
 
 @intrinsic
 def keep_loops(context: Any) -> Any:
-    """Ask LLVM to write out no inner loop of this function: those of known length become vectors by themselves."""
-    return signature(types.none), _saying(_ASKED[1])
+    """Ask LLVM to write out no inner loop of this function: those of known length become vectors by themselves.
+
+    It asks for nothing where vectors are narrower than 512 bits: a part of one is loaded number by number there.
+    """
+    return signature(types.none), _saying(_ASKED[1] if vectors().bytes == 64 else "")
 
 
 def _saying(asked: str) -> Any:
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        set.add(builder.function.attributes, _SAID % asked)
+        if asked:
+            set.add(builder.function.attributes, _SAID % asked)
         return context.get_dummy_value()
 
     return generate

@@ -31,6 +31,7 @@ from ngraph_rewrite.codegen.loops import (
     render_rows,
 )
 from ngraph_rewrite.runtime.compiler import assembly
+from ngraph_rewrite.runtime.features import vectors
 
 VECTOR, SHORT = contiguous("float32"), contiguous("bfloat16")
 ADD = Step("add", "float32", (0, 1))
@@ -112,14 +113,6 @@ KERNELS = {
         render_rows(RowNest(2, (EIGHT,), MIXED, ((40, EIGHT),), (0, 1), ROWS, few=8)),
         {"max": 1, "(?:mul|fm|ml)": 1},
     ),
-    "rows-of-fifteen": (
-        render_rows(RowNest(2, (EIGHT,), SOFTMAX, ((5, EIGHT),), (0, 1), ROWS, few=15)),
-        {"max": 1, "(?:mul|fm|ml)": 1, "div": 1},
-    ),
-    "columns-of-twelve": (
-        render_rows(RowNest(3, (TWELVE,), SOFTMAX, ((5, TWELVE),), (0, 1), (False, True, False), few=12)),
-        {"(?:mul|fm|ml)": 1, "div": 1},
-    ),
     "bfloat16-add": (map_of((Step("add", "bfloat16", (0, 1)),), (0, 1, 2), SHORT), {"add": 1}),
     "bfloat16-cast": (map_of((Step("cast", "bfloat16", (0,)),), (0, 1), SHORT, VECTOR), {"cm": 1}),
     "exp": (map_of((Step("exp", "float32", (0,)),), (0, 1)), {"mul": 1}),
@@ -155,6 +148,19 @@ KERNELS = {
     "norm-rows": (rows_of(NORM, 5, ROWS), {"add": 2, "mul": 1, "sub": 2}),
     "norm-columns": (rows_of(NORM, 5, COLUMNS), {"add": 2, "mul": 1, "sub": 2}),
 }
+
+# What is a part of a vector, where vectors are so long.
+PARTS = {
+    "rows-of-fifteen": (
+        render_rows(RowNest(2, (EIGHT,), SOFTMAX, ((5, EIGHT),), (0, 1), ROWS, few=15)),
+        {"max": 1, "(?:mul|fm|ml)": 1, "div": 1},
+    ),
+    "columns-of-twelve": (
+        render_rows(RowNest(3, (TWELVE,), SOFTMAX, ((5, TWELVE),), (0, 1), (False, True, False), few=12)),
+        {"(?:mul|fm|ml)": 1, "div": 1},
+    ),
+}
+KERNELS |= PARTS if vectors().bytes == 64 else {}
 
 # Of reductions, of softmax and of numbers of 16 bits one kernel for each way they are written.
 ON_OTHERS = ["sum-rows", "max-columns", "softmax-rows", "bfloat16-cast", "bfloat16-sum-rows", "bfloat16-dot"]
@@ -198,6 +204,7 @@ from loops_in_code import packed_loops
 from test_vectors import KERNELS
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.compiler import assembly
+from ngraph_rewrite.runtime.features import vectors
 cache = Cache(Path(tempfile.mkdtemp()))
 for name in {names!r}:
     source, operations = KERNELS[name]
