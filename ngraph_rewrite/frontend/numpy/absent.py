@@ -25,6 +25,20 @@ _DISTANCE = "nothing is counted before values are known: give known places, as x
 _OF_ARRAYS = "NumPy's is of arrays, and terms have no values: give it what transformer.computation(term)() gives"
 _READ = "read it with NumPy: functions take arrays, and ng.numpy.asarray makes terms of them"
 
+_SLOPE = "ng.deriv(y, x) is the slope of a scalar; of what is none, ng.deriv(y, x, error=adjoint)"
+_JACOBIAN = "a row for each element of y: ng.numpy.vmap(lambda e: ng.deriv(y, x, error=e))(ng.numpy.eye(y.size))"
+# What libraries do with functions that is done with terms here: what to write instead.
+TRANSFORMS: Mapping[str, str] = {
+    **dict.fromkeys(("grad", "value_and_grad", "gradients", "vjp", "backward"), _SLOPE),
+    **dict.fromkeys(("jvp", "linearize"),
+                    "u = ng.numpy.zeros_like(y); ng.deriv(ng.deriv(y, x, error=u), u, error=direction)"),
+    **dict.fromkeys(("jacobian", "jacrev", "jacfwd"), _JACOBIAN),
+    "hessian": "slopes of slopes: ng.numpy.vmap(lambda e: ng.deriv(ng.deriv(y, x), x, error=e))(ng.numpy.eye(x.size))",
+    **dict.fromkeys(("custom_vjp", "custom_jvp", "custom_gradient"), "use ng.with_deriv"),
+    "fori_loop": "use ng.numpy.scan(step, state, length=steps), or ng.scan along an axis",
+    **dict.fromkeys(("jit", "compile"), "transformer.computation(terms, *inputs) compiles them"),
+}  # fmt: skip
+
 # What to write instead, by the last part of the module's name.
 _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "numpy": {
@@ -46,6 +60,9 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("max_pool", "avg_pool", "max_pool2d", "avg_pool2d"), "use ng.numpy.pooling"),
         "cross_entropy": "-ng.numpy.take_along_axis(ng.numpy.log_softmax(scores, axis=-1), classes[:, None], axis=-1)",
         "index_update": "use ng.numpy.at(x)[index].set(values)",
+        **dict.fromkeys(("cummax", "cumulative_max"), "np.maximum.accumulate takes terms"),
+        **dict.fromkeys(("cummin", "cumulative_min"), "np.minimum.accumulate takes terms"),
+        **TRANSFORMS,
     },
     "linalg": {
         **dict.fromkeys(("eig", "eigvals"), "eigenvalues of what is not symmetric are complex; eigh is for what is"),
