@@ -466,6 +466,18 @@ def test_rows_of_few_elements_are_written_out_and_mean_what_they_mean(length: in
             np.testing.assert_allclose(one, other, rtol=1e-6 if dtype == "float32" else 1e-15)
 
 
+@pytest.mark.parametrize(("length", "filled"), [(16, False), (17, FILLED), (31, FILLED), (32, False)])
+def test_the_rest_of_a_row_behind_a_vector_is_a_part_of_one(length: int, filled: bool) -> None:
+    array = np.random.default_rng(length).normal(size=(300, length)).astype(np.float32)
+    array[0, -1], array[1], array[2, ::3] = np.nan, -np.inf, np.inf
+    x = ng.placeholder(array.shape)
+    found = ng.numpy.softmax(x, axis=1)
+    with ng.make_transformer("cpu") as transformer, ng.make_transformer("reference") as reference:
+        computation = transformer.computation(found, x)
+        np.testing.assert_allclose(computation(array), reference.computation(found, x)(array), rtol=1e-5)
+        assert ("fill_loops()" in computation.source()) == filled
+
+
 @pytest.mark.parametrize("length", [4, 7, 15])
 def test_few_rows_side_by_side_are_told_and_mean_what_they_mean(length: int) -> None:
     """There are NaN and infinities."""

@@ -42,7 +42,8 @@ def rows(form: Form) -> list[str]:
     if form.nest.few:
         return [told(form.nest, "\n".join(lines))]
     arrays = [line for number in range(form.stages.passes) for line in _streams(form, number).arrays()]
-    return form.zeros() + arrays + lines + (["stream_end()"] if arrays else [])
+    asked = ["fill_loops()"] if form.nest.filled else []
+    return form.zeros() + arrays + asked + lines + (["stream_end()"] if arrays else [])
 
 
 def _streams(form: Form, number: int) -> Streams:

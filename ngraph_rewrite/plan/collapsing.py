@@ -216,7 +216,8 @@ def _row_nest(program: RowProgram, renderer: Renderer) -> tuple[_Space, RowNest]
     nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
     if streamed or totals or not renderer.written_out or sum(rows) != 1:
         return space, nest
-    return space, replace(nest, few=_along(nest, space) if rows[-1] else _side_by_side(nest, space))
+    few = _along(nest, space) if rows[-1] else _side_by_side(nest, space)
+    return space, replace(nest, few=few, filled=rows[-1] and not few and _is_filled(nest, space))
 
 
 def _along(nest: RowNest, space: _Space) -> int:
@@ -246,6 +247,14 @@ def _side_by_side(nest: RowNest, space: _Space) -> int:
         return 0
     much = prod(space.sizes[d] for d in nest.within) >= _FILLED or any(step.op in FUNCTIONS for step in nest.steps)
     return few if (much or few % 4 == 0) and _fill_vectors() else 0
+
+
+def _is_filled(nest: RowNest, space: _Space) -> bool:
+    """Whether rows are more than a vector and less than two, which functions of numbers of 32 bits are computed of."""
+    if not _FILLED < space.sizes[-1] < 2 * _FILLED or not nest.is_read_again or prod(space.sizes[:-1]) < _ROWS:
+        return False
+    ops, narrow = {step.op for step in nest.steps}, all(DTYPE_SIZES[dtype] < 8 for dtype in nest.dtypes)
+    return narrow and not ops.isdisjoint(FUNCTIONS) and _fill_vectors()
 
 
 def _fill_vectors() -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel asks of LLVM about its loops: to write out each whose length it knows, or none.
+"""What a kernel asks of LLVM about its inner loops: to write out all, or none, or to take the rest as part of a vector.
 
 LLVM goes by the length of what is written out, loop by loop. Of several short loops in a long one it would write out
 those that do little and leave the others, so that neither they nor the long one become vectors.
@@ -18,14 +18,15 @@ from numba.extending import intrinsic
 
 from ngraph_rewrite.runtime.features import vectors
 
+_TRUE = ir.Constant(ir.IntType(1), 1)
 _SAID = '"ngraph_rewrite_loops"="%s"'
-_ASKED = ("llvm.loop.unroll.full", "llvm.loop.unroll.disable")
+_ASKED = {"llvm.loop.unroll.full": [], "llvm.loop.unroll.disable": [], "llvm.loop.vectorize.predicate.enable": [_TRUE]}
 
 
 @intrinsic
 def write_out_loops(context: Any) -> Any:
     """Ask LLVM to write out all inner loops of this function, whose length it has to know, however much they do."""
-    return signature(types.none), _saying(_ASKED[0])
+    return signature(types.none), _saying("llvm.loop.unroll.full")
 
 
 @intrinsic
@@ -34,7 +35,13 @@ def keep_loops(context: Any) -> Any:
 
     It asks for nothing where vectors are narrower than 512 bits: a part of one is loaded number by number there.
     """
-    return signature(types.none), _saying(_ASKED[1] if vectors().bytes == 64 else "")
+    return signature(types.none), _saying("llvm.loop.unroll.disable" if vectors().bytes == 64 else "")
+
+
+@intrinsic
+def fill_loops(context: Any) -> Any:
+    """Ask LLVM to take what is left of inner loops of this function as a part of a vector, not number by number."""
+    return signature(types.none), _saying("llvm.loop.vectorize.predicate.enable")
 
 
 def _saying(asked: str) -> Any:
@@ -56,7 +63,7 @@ def mark_loops(module: Any) -> None:
 
 def _mark(module: Any, function: Any, asked: str) -> None:
     """At the end of each loop that has none in it: LLVM warns of one that it cannot write out."""
-    told = module.add_metadata([ir.MetaDataString(module, asked)])
+    told = module.add_metadata([ir.MetaDataString(module, asked), *_ASKED[asked]])
     for end in _ends(function):
         loop = ir.MDValue(module, [], str(len(module.metadata)))
         loop.operands = (loop, told)  # LLVM knows a loop by a node that begins with itself

@@ -155,6 +155,10 @@ PARTS = {
         render_rows(RowNest(2, (EIGHT,), SOFTMAX, ((5, EIGHT),), (0, 1), ROWS, few=15)),
         {"max": 1, "(?:mul|fm|ml)": 1, "div": 1},
     ),
+    "filled-rows": (
+        render_rows(RowNest(2, (EIGHT,), SOFTMAX, ((5, EIGHT),), (0, 1), ROWS, filled=True)),
+        {"(?:mul|fm|ml)": 1, "div": 1},
+    ),
     "columns-of-twelve": (
         render_rows(RowNest(3, (TWELVE,), SOFTMAX, ((5, TWELVE),), (0, 1), (False, True, False), few=12)),
         {"(?:mul|fm|ml)": 1, "div": 1},
