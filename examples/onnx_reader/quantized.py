@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of quantized models: integers that stand for ``(x - zero) * scale``."""
+"""Operators of quantized models: integers that stand for ``(x - zero) * scale``.
+
+A product of what was dequantized is one of integers, summed exactly, and scaled afterwards.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onnx_reader.files import dtype_of
-from onnx_reader.table import Value, cast, op
+from onnx_reader.table import Value, cast, is_term, op
 from onnx_reader.windows import conv
 
 
@@ -66,7 +70,10 @@ def qlinear_matmul(
 ) -> Value:
     """In float32, though scales may be of 16 bits."""
     scale_x, scale_y, scale = (cast(v, np.float32) for v in (scale_x, scale_y, scale))
-    product = np.matmul(dequantize(x, scale_x, zero_x, axis=-2), dequantize(y, scale_y, zero_y, axis=-1))
+    left, right = Quantized(x, scale_x, zero_x, -2), Quantized(y, scale_y, zero_y, -1)
+    product = quantized_matmul(left, right)
+    if product is None:
+        product = np.matmul(left.numbers, right.numbers)
     return quantize(product, scale, zero, axis=-2)
 
 
@@ -80,3 +87,82 @@ def qlinear_conv(
     factor = np.reshape(scale_x * scale_w, (-1, *(1,) * (len(x.shape) - 2)))
     y = y if b is None else y + np.reshape(cast(b, np.float32), (-1, *(1,) * (len(x.shape) - 2)))
     return quantize(y * factor, scale, zero)
+
+
+# -- what was dequantized ---------------------------------------------------------------------------------
+
+# So many products of two bytes, each less its zero, are surely no more than an int32.
+MOST_SUMMED = (2**31 - 1) // 255**2
+
+
+class Quantized(NamedTuple):
+    """Integers, and what says for which floats they stand."""
+
+    value: Value
+    scale: Value
+    zero: Value = None
+    axis: int = 1
+
+    @property
+    def numbers(self) -> Value:
+        """The floats."""
+        return dequantize(self.value, self.scale, self.zero, axis=self.axis)
+
+    @property
+    def transposed(self) -> Quantized:
+        """The columns of a matrix as rows."""
+        return Quantized(np.transpose(self.value), self.scale, self.zero, 1 - self.axis % 2)
+
+    def is_bytes(self, axis: int | None = None) -> bool:
+        """Whether they are of 8 bits, with one scale of float32 for all or one for each place along an axis."""
+        if self.value.dtype not in (np.int8, np.uint8) or self.scale.dtype != np.float32:
+            return False
+        own = self.axis % max(len(self.value.shape), 1)
+        return not self.scale.shape or (len(self.scale.shape) == 1 and own == axis)
+
+
+def quantized_matmul(x: Quantized, y: Quantized) -> Value:
+    """The product of matrices, summed in integers; None if it has to be one of floats."""
+    m, n = len(x.value.shape), len(y.value.shape)
+    if min(m, n) < 2 or not x.is_bytes(m - 2) or not y.is_bytes(n - 1) or not _is_summed(y.value.shape[-2]):
+        return None
+    if m > 2 and x.scale.shape or n > 2 and y.scale.shape:
+        return None
+    scale = (x.scale[:, None] if x.scale.shape else x.scale) * y.scale
+    return cast(matmul_integer(x.value, y.value, x.zero, y.zero), np.float32) * scale
+
+
+def quantized_conv(x: Quantized, w: Quantized, b: Value = None, **how: Any) -> Value:
+    """A convolution, summed in integers; None if it has to be one of floats.
+
+    It has, too, where filters less their zeros are no bytes: integers are worth it where four are multiplied at once.
+    """
+    spatial = (1,) * (len(w.value.shape) - 2)
+    if is_term(w.value) or is_term(w.zero) or not x.is_bytes() or x.scale.shape or not w.is_bytes(0):
+        return None
+    filters = _centered(w.value, w.zero if w.zero is None else _beside(w.zero, w.value, 0))
+    if not _is_summed(math.prod(filters.shape[1:])) or filters.min() < -128 or filters.max() > 127:
+        return None
+    scale = x.scale * (np.reshape(w.scale, (-1, *spatial)) if w.scale.shape else w.scale)
+    y = cast(conv_integer(x.value, filters, x.zero, **how), np.float32) * scale
+    return y if b is None else y + np.reshape(b, (-1, *spatial))
+
+
+def quantized_gemm(
+    x: Quantized, y: Quantized, z: Value = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0,
+    transB: int = 0, **other: Any,
+) -> Value:  # fmt: skip
+    product = None if other else quantized_matmul(x.transposed if transA else x, y.transposed if transB else y)
+    if product is None:
+        return None
+    product = product if alpha == 1 else alpha * product
+    return product if z is None else product + (z if beta == 1 else beta * z)
+
+
+def _is_summed(count: Any) -> bool:
+    """Whether so many products have a sum that int32 holds."""
+    return isinstance(count, int) and count <= MOST_SUMMED
+
+
+# Of operators, what computes them of two dequantized inputs.
+PRODUCTS = {"MatMul": quantized_matmul, "Gemm": quantized_gemm, "Conv": quantized_conv}

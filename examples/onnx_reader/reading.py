@@ -18,6 +18,7 @@ from onnx import defs, helper
 import ngraph_rewrite as ng
 from onnx_reader.bodies import Body
 from onnx_reader.files import array_of, definition, domain, dtype_of, full_name, is_tensor, located, placeholders
+from onnx_reader.quantized import PRODUCTS, Quantized
 from onnx_reader.table import Entry, ModelError, NotKnown, Value, cast, find, is_term, settled, unless_lengths
 
 # Where NumPy computes with lengths that are not known yet; to other operators they are terms.
@@ -86,7 +87,8 @@ class Walk:
     """What holds everywhere in a graph: versions of operator sets, functions, and the arrays of variables.
 
     Lengths that became floats are terms, which `counts` has the lengths of: as the end of a range they are needed.
-    Inside a function `given` has its attributes, which those of its nodes may stand for.
+    Inside a function `given` has its attributes, which those of its nodes may stand for. What names of floats stand for
+    that were integers is in `quantized`.
     """
 
     versions: Mapping[str, int]
@@ -94,6 +96,7 @@ class Walk:
     arrays: dict[ng.Op, np.ndarray] = field(default_factory=dict)
     counts: dict[ng.Op, np.ndarray] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
+    quantized: dict[str, Quantized] = field(default_factory=dict)
 
     def weights(self, graph: onnx.GraphProto, trainable: bool) -> dict[str, Value]:
         """What a graph brings: floats with axes as variables, the rest as arrays, since shapes are made of it.
@@ -128,7 +131,11 @@ class Walk:
         for node in nodes:
             if is_tensor(node) and node.output[0] in values:
                 continue  # a weight
-            found = self.node(node, [_given(n, node, values) for n in node.input], values)
+            inputs = [_given(n, node, values) for n in node.input]
+            found = self.node(node, inputs, values)
+            if full_name(node) == "DequantizeLinear" and not [a for a in node.attribute if a.name != "axis"]:
+                axes = {a.name: a.i for a in node.attribute}
+                self.quantized[node.output[0]] = Quantized(*inputs, **axes)
             values |= {name: v for name, v in zip(node.output, found, strict=False) if name}
         return {name: values[name] for name in wanted if name in values}
 
@@ -143,6 +150,9 @@ class Walk:
         try:
             if local is not None:
                 return self.function(local, inputs, attributes)
+            product = self.of_quantized(node, inputs[2:], attributes)
+            if product is not None:
+                return folded([product], inputs)
             if entry is not None:
                 found = self.call(entry, node, inputs, attributes, scope)
                 if node.op_type == "Cast" and is_term(found[0]) and not is_term(inputs[0]):
@@ -154,6 +164,14 @@ class Walk:
             raise located(error, node, inputs) from error
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # NumPy's, of arrays
             raise located(ModelError(f"it cannot be computed: {error}"), node) from error
+
+    def of_quantized(self, node: onnx.NodeProto, others: list[Value], attributes: dict[str, Any]) -> Value:
+        """The product of what was dequantized, by its integers if a node is one."""
+        names = node.input[:2]
+        product = PRODUCTS.get(full_name(node))
+        if product is None or any(n not in self.quantized for n in names):
+            return None
+        return product(*[self.quantized[n] for n in names], *others, **attributes)
 
     def call(
         self,
@@ -203,7 +221,7 @@ class Walk:
         defaults = {a.name: self.attribute(a, {}) for a in function.attribute_proto}
         versions = {**self.versions, **{domain(o.domain): o.version for o in function.opset_import}}
         names = {**dict.fromkeys(function.input), **dict(zip(function.input, inputs, strict=False))}
-        inner = replace(self, versions=versions, given={**defaults, **attributes})
+        inner = replace(self, versions=versions, given={**defaults, **attributes}, quantized={})
         found = inner.nodes(function.node, function.output, names)
         return [found.get(name) for name in function.output]  # it may leave some out
 

@@ -64,6 +64,34 @@ def gemm_of_pairs(x: TensorType, y: TensorType) -> TensorType:
     return TensorType(x.dtype, anonymous((x.shape[0], y.shape[1])))
 
 
+def _quads(x: Any, dtype: type) -> list[Any]:
+    """The four bytes of each number, as int32."""
+    return [(x >> at).astype(dtype).astype(np.int32) for at in (0, 8, 16, 24)]
+
+
+def _gemm_of_quads(term: Op, x: Any, y: Any) -> Any:
+    """The sum of four products, of each byte of both."""
+    left, right = (np.int8, np.uint8) if term.attribute("signed") else (np.uint8, np.int8)
+    every = zip(_quads(x, left), _quads(y, right), strict=True)
+    return np.sum([np.matmul(*both) for both in every], axis=0, dtype=np.int32)
+
+
+def _signed(x: TensorType, y: TensorType, *, signed: Any) -> Attributes:
+    return {"signed": flag(signed, "signed")}
+
+
+@op("cpu.gemm_of_quads", meaning=_gemm_of_quads, normalise=_signed, below="semi.dot")
+def gemm_of_quads(x: TensorType, y: TensorType, *, signed: bool) -> TensorType:
+    """The matrix product of int32 that are four bytes each: of two quads, the sum of all products, in int32. Those of
+    `x` are int8 if they are `signed`, and those of `y` uint8; else it is the other way round.
+    """
+    if x.dtype != INT32 or y.dtype != INT32:
+        raise DTypeError(f"gemm_of_quads takes two int32 matrices, not {x!r} and {y!r}")
+    if x.rank != 2 or y.rank != 2 or x.shape[1] != y.shape[0]:
+        raise AxesError(f"gemm_of_quads cannot contract {x!r} with {y!r}")
+    return TensorType(x.dtype, anonymous((x.shape[0], y.shape[1])))
+
+
 @op("cpu.batch_gemm", meaning=lambda term, x, y: np.matmul(x, y), below="semi.batch_dot")
 def batch_gemm(x: TensorType, y: TensorType) -> TensorType:
     """The products of as many matrices of `x` and `y`; numbers of 32 or 64 bits."""
@@ -89,6 +117,31 @@ def convolution(
         raise DTypeError(f"expected images of 32 or 64 bits with one to three axes, got {x!r}")
     how: dict[str, Any] = {"strides": strides, "before": before, "after": after, "interior": interior}
     return semi_convolution(x, w, **how, dilations=dilations, groups=groups)
+
+
+def _convolution_of_quads(term: Op, x: Any, w: Any) -> Any:
+    """The sum of four convolutions, of each byte of both."""
+    every = zip(_quads(x, np.uint8), _quads(w, np.int8), strict=True)
+    return np.sum([convolution_of_values(term, *both) for both in every], axis=0, dtype=np.int32)
+
+
+@op("cpu.convolution_of_quads", meaning=_convolution_of_quads, normalise=convolution_attributes)
+def convolution_of_quads(
+    x: TensorType,
+    w: TensorType,
+    *,
+    strides: tuple[int, ...],
+    before: tuple[Extent, ...],
+    after: tuple[Extent, ...],
+    interior: tuple[int, ...],
+    dilations: tuple[int, ...],
+    groups: int,
+) -> TensorType:
+    """As `cpu.convolution`, of int32 that are four bytes each, of neighbouring channels: uint8 in `x`, int8 in `w`."""
+    if x.dtype != INT32:
+        raise DTypeError(f"convolution_of_quads takes int32, not {x!r}")
+    how: dict[str, Any] = {"strides": strides, "before": before, "after": after, "interior": interior}
+    return convolution(x, w, **how, dilations=dilations, groups=groups)
 
 
 def _places_attributes(x: TensorType, *, axis: Any, count: Any, descending: Any, last: Any) -> Attributes:

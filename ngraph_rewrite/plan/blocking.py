@@ -39,8 +39,9 @@ _FEW = 84
 # of which follow each other; fewer, if they are computed.
 _AHEAD, _AHEAD_ACROSS, _AHEAD_TURNED = 8, 256, 64
 # Where A has few rows, each number of B is used so seldom that reading it is what takes time, from so many bytes on: it
-# is read in long rows, and packed in stretches of so many bytes of a column.
+# is read in long rows, and packed in stretches of so many bytes of a column. For a handful of rows it takes fewer bytes.
 _STREAMED, _WIDE, _SHALLOW_BYTES = 1 << 22, 1024, 512
+_HANDFUL, _STREAMED_BY_FEW = 4, 1 << 18
 # For so many rows of A, or fewer, nothing of B is packed: its rows are multiplied as they are read, some at a time,
 # along so many columns. The second cache holds C of these.
 _SWEPT, _LONG_ROW = 28, 2048
@@ -243,7 +244,8 @@ def _is_long(count: int, m: int, n: int, k: int, lies: Lies) -> bool:
 
 def _is_streamed(m: int, n: int, k: int, itemsize: int, lies: Lies) -> bool:
     """Whether B is read once, in long rows, for few rows of A."""
-    return lies.plain and 0 < m <= _FEW and n >= _WIDE and k * n * itemsize >= _STREAMED
+    least = _STREAMED_BY_FEW if m <= _HANDFUL else _STREAMED
+    return lies.plain and 0 < m <= _FEW and n >= _WIDE and k * n * itemsize >= least
 
 
 def parts_of_sum(m: int, n: int, k: int, itemsize: int, lies: Lies) -> int:

@@ -79,7 +79,7 @@ def halo_arguments(given: Convolution, channels: int, phases: int, slots: int, p
     apart = tuple([i + 1 for i in given.interior])
     own = (channels * size, z * size, y * size, x, *given.lengths, *given.before, *apart)
     copies = "halves" if phases == 2 else "lines"
-    return (*own, phases, slots, *pitches, f"product {copies} {given.dtype}")
+    return (*own, phases, slots, *pitches, f"product {copies} {given.tiles}")
 
 
 def laid_out(*sizes: int) -> list[int]:

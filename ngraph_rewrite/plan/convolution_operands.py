@@ -15,7 +15,8 @@ from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.views import reshaped
 from ngraph_rewrite.terms.op import Op
 
-CONVOLUTION = "cpu.convolution"
+_OF_QUADS = "cpu.convolution_of_quads"
+CONVOLUTIONS = ("cpu.convolution", _OF_QUADS)
 Three = tuple[int, ...]
 
 
@@ -26,6 +27,7 @@ class Convolution(NamedTuple):
         sizes: The number of images, of filters, of places, and of elements of a window.
         x: Images, channels, three axes; `w` has results, channels and the axes.
         lengths, window, places: Of the images, a window and the result along the axes.
+        packed: Of which integers numbers are made, one of `PACKED`, or nothing.
     """
 
     sizes: tuple[int, int, int, int]
@@ -40,11 +42,17 @@ class Convolution(NamedTuple):
     before: Three
     interior: Three
     dilations: Three
+    packed: str = ""
 
     @property
     def factors(self) -> tuple[Load, Load]:
         """What is multiplied."""
         return self.x, self.w
+
+    @property
+    def tiles(self) -> str:
+        """What its tiles multiply."""
+        return self.packed or self.dtype
 
     @property
     def itemsize(self) -> int:
@@ -59,7 +67,7 @@ class Convolution(NamedTuple):
     @property
     def is_across(self) -> bool:
         """Whether the result has few places, and windows are large."""
-        return is_across(prod(self.places), prod(self.window))
+        return not self.packed and is_across(prod(self.places), prod(self.window))
 
 
 def is_across(places: int, window: int) -> bool:
@@ -75,9 +83,11 @@ def convolved(term: Op, groups: Groups, as_matrix: bool = False) -> Convolution:
     """
     images, filters = term.args
     sizes, count, axes = _sliding(known(images), known(filters), known(term), term.attrs)
-    read = _in_lines if not as_matrix and is_across(sizes[2], prod(axes[1])) else _as_matrix
+    packed = "signed_quads" if term.definition.name == _OF_QUADS else ""
+    across = not as_matrix and not packed and is_across(sizes[2], prod(axes[1]))
+    read = _in_lines if across else _as_matrix
     x, w = together([placed(images, groups), read(filters, groups)])
-    return Convolution(sizes, x, w, DTYPE_NAMES[term.type.dtype], count, *axes)
+    return Convolution(sizes, x, w, DTYPE_NAMES[term.type.dtype], count, *axes, packed)
 
 
 @lru_cache(maxsize=1 << 12)

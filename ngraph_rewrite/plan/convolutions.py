@@ -96,11 +96,11 @@ def _by_windows(given: Convolution, epilogue: object, each: float) -> Call:
     named = shared(given, walk, channels, filters, pieces) | {
         "x_sb": layout.strides[0] * size, "space": space, "room": places[-1],
         "w_so": steps[0], "w_sk": steps[1],
-        "dense": int(_leaves_out(given, walk, pieces // share.chunks)), "every_w": prod(given.w.layout.shape),
+        "dense": int(_leaves_out(given, walk, pieces // share.chunks)), "every_w": prod(given.w.layout.shape) * given.dtype.startswith("float"),
         "lines_at": places[0], "panel_at": places[1], "a_at": places[2], "c_at": places[3], "image_at": places[4],
         "sides": sides, "out": OUTPUT if epilogue == 0 else 0, "every": n, "columns": columns, "rows": rows,
         "deep": deep, "packs": packs, "epilogue": epilogue,
-        **of_processor(given.dtype, _WORDS, high="rows", wide="columns", apart="stride"),
+        **of_processor(given.tiles, _WORDS, high="rows", wide="columns", apart="stride"),
     }  # fmt: skip
     halo = halo_arguments(given, layout.strides[1], walk.phases, walk.slots, walk.pitches)
     return kernel_call(render_convolution(), named, halo, share, (space,), given)

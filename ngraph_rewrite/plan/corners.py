@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ngraph_rewrite.plan.changed import Changed, made_like
-from ngraph_rewrite.plan.convolution_operands import CONVOLUTION
+from ngraph_rewrite.plan.convolution_operands import CONVOLUTIONS
 from ngraph_rewrite.plan.fusion import is_scalar_constant
 from ngraph_rewrite.plan.kinds import VIEW, kinds_of
 from ngraph_rewrite.plan.narrowing import COMPARISONS, is_compared
@@ -26,7 +26,7 @@ from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.dtypes import is_float
 
 _RAMP, _CORNER, _ABOVE = "semi.maximum", "semi.equal", "semi.greater"
-_BLIND = COMPARISONS | {*PRODUCTS, CONVOLUTION}
+_BLIND = COMPARISONS | {*PRODUCTS, *CONVOLUTIONS}
 
 
 def with_corners(roots: Sequence[Op], order: Sequence[Op]) -> Changed:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.convolution_operands import CONVOLUTION, convolved
+from ngraph_rewrite.plan.convolution_operands import CONVOLUTIONS, convolved
 from ngraph_rewrite.plan.factors import factors
 from ngraph_rewrite.plan.fusion import Effects, Groups
 from ngraph_rewrite.plan.kinds import MAP, VIEW, Kinds, terms_of
@@ -18,7 +18,7 @@ from ngraph_rewrite.terms.op import Op
 
 # The view that most often needs a copy of what it sees, as no strides can say it.
 _RESHAPE = "semi.reshape"
-_READERS = (*PRODUCTS, CONVOLUTION)
+_READERS = (*PRODUCTS, *CONVOLUTIONS)
 
 
 class Foreseen(NamedTuple):
@@ -50,7 +50,7 @@ def _read(term: Op, groups: Groups) -> None:
     Raises:
         CopyFirst: if one has to be in memory in another way.
     """
-    if term.definition.name == CONVOLUTION:
+    if term.definition.name in CONVOLUTIONS:
         convolved(term, groups)
     elif is_product(term) and any(arg.definition.name == _RESHAPE for arg in term.args):
         factors(term, groups)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
 from ngraph_rewrite.codegen.opkernels import rendered
 from ngraph_rewrite.plan.attention import attention_call
-from ngraph_rewrite.plan.convolution_operands import CONVOLUTION
+from ngraph_rewrite.plan.convolution_operands import CONVOLUTIONS
 from ngraph_rewrite.plan.convolutions import convolution_calls
 from ngraph_rewrite.plan.fusion import Groups, is_leaf
 from ngraph_rewrite.plan.kinds import OTHER
@@ -107,7 +107,7 @@ def job_of(term: Op, groups: Groups, calls: Mapping[str, MakeCalls] | None = Non
         return Job(term, _IN_PIECES[name](term, groups))
     if name in INSERTIONS:
         return _insertion(term, groups, (calls or INSERTIONS)[name](term, groups))
-    if calls is None and name == CONVOLUTION:
+    if calls is None and name in CONVOLUTIONS:
         return Job(term, calls=convolution_calls(term, groups))
     if name in (table := _CALLS if calls is None else calls):
         return Job(term, calls=_listed(table[name](term, groups)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ngraph_rewrite.plan.convolution_operands import CONVOLUTION
+from ngraph_rewrite.plan.convolution_operands import CONVOLUTIONS
 from ngraph_rewrite.plan.fusion import is_scalar_constant
 from ngraph_rewrite.plan.kinds import MAP, OTHER, VIEW, Kinds, terms_of
 from ngraph_rewrite.plan.products import is_product
@@ -56,7 +56,7 @@ def is_compared(term: Op) -> bool:
 
 
 def _is_of_product(term: Op, left: int) -> bool:
-    if is_product(term) or term.definition.name == CONVOLUTION:
+    if is_product(term) or term.definition.name in CONVOLUTIONS:
         return True
     through = "elementwise" in term.definition.traits or term.definition.name in IDENTITIES
     return through and left > 0 and any(_is_of_product(arg, left - 1) for arg in term.args)

@@ -29,7 +29,7 @@ from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.shares import Share, loop_share
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import TILED
+from ngraph_rewrite.types.dtypes import PACKED, TILED
 
 # A sum of fewer numbers than this is not worth vectors of its own.
 _LONG = 32
@@ -41,7 +41,7 @@ _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
 # Bytes of a row that fill a vector.
 _FILLED = 64
 EPILOGUE = "epilogue"
-PRODUCTS = ("cpu.gemm", "cpu.gemm_of_pairs", "cpu.batch_gemm", "semi.batch_dot")
+PRODUCTS = ("cpu.gemm", "cpu.gemm_of_pairs", "cpu.gemm_of_quads", "cpu.batch_gemm", "semi.batch_dot")
 # Which arguments of the kernel stand for memory, for what the processor decides, and for the epilogue.
 _NAMES = GEMM.split()
 _PLACES = tuple(map(_NAMES.index, ("a", "b", "c", "space", "epilogue")))
@@ -89,7 +89,7 @@ class Product(NamedTuple):
 
     Attributes:
         terms: Each is the sum of so many products, of matrices that follow one another.
-        pairs: Whether numbers are pairs of int16, of which the products are added.
+        packed: Of which integers numbers are made, one of `PACKED`, or nothing.
     """
 
     sizes: tuple[int, int, int, int]
@@ -97,7 +97,7 @@ class Product(NamedTuple):
     b: Matrix
     dtype: str
     terms: int = 1
-    pairs: bool = False
+    packed: str = ""
 
     @property
     def is_thin(self) -> bool:
@@ -105,7 +105,7 @@ class Product(NamedTuple):
         (_, m, n, k), (a, b) = self.sizes, self.operand_maps
         along_a = self.a.strides[2] == 1 if a is None else not a.turned
         along_b = self.b.strides[1] == 1 if b is None else b.turned
-        return self.terms == 1 and not self.pairs and (m == 1 or n == 1) and k >= _LONG and along_a and along_b
+        return self.terms == 1 and not self.packed and (m == 1 or n == 1) and k >= _LONG and along_a and along_b
 
     @property
     def is_summed_at_once(self) -> bool:
@@ -120,7 +120,7 @@ class Product(NamedTuple):
     @property
     def tiles(self) -> str:
         """What its tiles multiply."""
-        return "pairs" if self.pairs else self.dtype
+        return self.packed or self.dtype
 
     @property
     def form(self) -> _Form:
@@ -170,11 +170,13 @@ def product(term: Op, groups: Groups) -> Product:
     Raises:
         CopyFirst: if an operand is not in memory, or is so in a way that strides cannot say.
     """
-    (x, y, terms), (ta, tb) = factors(term, groups), term.attrs or (False, False)
+    name = term.definition.name
+    (x, y, terms), (ta, tb) = factors(term, groups), term.attrs if name == "cpu.gemm" else (False, False)
     (*batch, m, n), a, b = known(term), _matrix(x, ta), _matrix(y, tb)
     k = x.layout.shape[-2 if ta else -1]
-    pairs = term.definition.name == "cpu.gemm_of_pairs"
-    return Product((*(batch or (1,)), m, n, k), a, b, DTYPE_NAMES[term.type.dtype], terms, pairs)
+    packed = {"cpu.gemm_of_pairs": "pairs", "cpu.gemm_of_quads": "quads"}.get(name, "")
+    packed = "signed_quads" if packed == "quads" and term.attribute("signed") else packed
+    return Product((*(batch or (1,)), m, n, k), a, b, DTYPE_NAMES[term.type.dtype], terms, packed)
 
 
 def as_rows(given: Product) -> Product:
@@ -184,7 +186,7 @@ def as_rows(given: Product) -> Product:
     """
     (_, m, n, k), (_, down, along) = given.sizes, given.a.strides
     reads_rows = down == 1 < along or k < _LONG
-    if n != 1 or given.pairs or given.is_thin or not reads_rows or m * DTYPE_SIZES[given.dtype] < _FILLED:
+    if n != 1 or given.packed or given.is_thin or not reads_rows or m * DTYPE_SIZES[given.dtype] < _FILLED:
         return given
     return given.transposed
 
@@ -276,7 +278,7 @@ class _Form(NamedTuple):
 
 @lru_cache(maxsize=1 << 12)
 def _cut(form: _Form, dtype: str, aside: bool, maps: Maps) -> _Cut:
-    ((count, m, n, k), terms, a, b), size = form, DTYPE_SIZES["int32" if dtype == "pairs" else dtype]
+    ((count, m, n, k), terms, a, b), size = form, DTYPE_SIZES["int32" if dtype in PACKED else dtype]
     lies, sizes = _lies(a, b, maps), (count, m, n, k * terms)
     found, time = blocking(*sizes, size, lies), product_time(*sizes, size)
     if terms > 1:  # a stretch of k ends where a matrix does

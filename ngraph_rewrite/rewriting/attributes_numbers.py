@@ -123,6 +123,47 @@ def recast(value: Literal, dtype: DType) -> Literal:
 
 
 @attribute_function
+def fits(value: Literal, dtype: DType) -> bool:
+    """Whether all numbers of an int32 constant are ones of a dtype of integers.
+
+    >>> fits(Literal([20, 200], "int32"), np.dtype("uint8")), fits(Literal([20, 200], "int32"), np.dtype("int8"))
+    (True, False)
+    """
+    if value.dtype != dtypes.INT32:
+        return False
+    numbers, limits = value.array(value.shape), np.iinfo(dtype)
+    return not numbers.size or bool(limits.min <= numbers.min() and numbers.max() <= limits.max)
+
+
+@attribute_function
+def lowest(value: Literal, axis: int, dtype: DType) -> Literal | None:
+    """What is left of each line along an axis of an int32 matrix if a byte of a dtype is taken from each number: as
+    little as there may be. None if a line has numbers that lie farther apart, or none.
+
+    >>> lowest(Literal([[-3, 7], [200, 9]], "int32"), 0, np.dtype("uint8")).array((2,)).tolist()
+    [-3, 7]
+    >>> lowest(Literal([[-300, 7], [200, 9]], "int32"), 0, np.dtype("uint8"))
+    """
+    if value.dtype != dtypes.INT32 or 0 in value.shape:
+        return None
+    numbers = value.array(value.shape).astype(np.int64)
+    low, high = (numbers, numbers) if value.scalar is not None else (numbers.min(axis), numbers.max(axis))
+    return Literal((low - np.iinfo(dtype).min).astype(np.int32)) if (high - low < 256).all() else None
+
+
+@attribute_function
+def raised(value: Literal, low: Literal, axis: int, dtype: DType) -> Literal:
+    """The bytes of a dtype that are what `lowest` does not leave.
+
+    >>> matrix = Literal([[-3, 7], [200, 9]], "int32")
+    >>> raised(matrix, lowest(matrix, 0, np.dtype("uint8")), 0, np.dtype("uint8")).array((2, 2)).tolist()
+    [[0, 0], [203, 2]]
+    """
+    left = low.array(low.shape)
+    return Literal((value.array(value.shape) - (np.expand_dims(left, axis) if left.ndim else left)).astype(dtype))
+
+
+@attribute_function
 def times(left: Literal, right: Literal) -> Literal:
     """The product of two numbers of one dtype.
 

@@ -57,6 +57,16 @@ def are_apart(sizes: Sequence[Extent], strides: Sequence[int]) -> bool:
 
 
 @attribute_function
+def reached(sizes: Sequence[Extent], dilations: Sequence[int]) -> Extents:
+    """How many elements there are from the first one of a window to its last one, along each axis.
+
+    >>> reached((3, 1), (2, 1))
+    (5, 1)
+    """
+    return tuple([(n - 1) * d + 1 for n, d in zip(sizes, dilations, strict=True)])
+
+
+@attribute_function
 def lasts(shape: Sequence[Extent]) -> Extents:
     """The last position along each axis.
 

@@ -141,6 +141,10 @@ def _direct(position: int, known: Mapping[int, TensorType], wish: Wish, domain: 
     return [t for t in convolved(position, known, wish, domain) if t.dtype.name in _FLOATS]
 
 
+def _of_quads(position: int, known: Mapping[int, TensorType], wish: Wish, domain: Domain) -> Types:
+    return [t for t in convolved(position, known, wish, domain) if t.dtype.name == "int32"]
+
+
 def _unpooled(position: int, known: Mapping[int, TensorType], wish: Wish, domain: Domain) -> Types:
     """What windows went over, and what belongs to them."""
     x = known.get(0)
@@ -183,6 +187,7 @@ _FLOATS = ("float32", "float64")
 CONVOLUTION_TYPES = {
     "semi.convolution": convolved,
     "cpu.convolution": _direct,
+    "cpu.convolution_of_quads": _of_quads,
     "cuda.convolution": _direct,
     "cpu.unpooling": _unpooled,
     "cuda.unpooling": _unpooled,
@@ -192,6 +197,7 @@ CONVOLUTION = {
     "semi.fold": _fold,
     "semi.convolution": _convolution,
     "cpu.convolution": _convolution,
+    "cpu.convolution_of_quads": _convolution,
     "cuda.convolution": _convolution,
     "cpu.unpooling": _unpooling,
     "cuda.unpooling": _unpooling,

@@ -198,6 +198,7 @@ ARGUMENTS: dict[str, Proposal] = {
     "semi.dot": _dot,
     "cpu.gemm": _gemm,
     "cpu.gemm_of_pairs": _dot,
+    "cpu.gemm_of_quads": _dot,
     "cpu.batch_gemm": _of_many,
     "cuda.gemm": _products,
     "semi.gather": _gather,

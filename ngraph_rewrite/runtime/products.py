@@ -12,7 +12,7 @@ from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.runtime.features import first_cache_ways, tile_shape
 from ngraph_rewrite.runtime.native import written_function
-from ngraph_rewrite.types.dtypes import TILED
+from ngraph_rewrite.types.dtypes import PACKED, TILED
 
 if TYPE_CHECKING:
     from ngraph_rewrite.runtime import (
@@ -79,7 +79,7 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
 
     Raises `KernelError` for another dtype.
     """
-    if dtype not in (*TILED, "pairs"):
+    if dtype not in (*TILED, *PACKED):
         raise KernelError(f"no tiles of {dtype}", do="use the dot kernel")
     write = _FUNCTIONS.get(word)
     if write is not None:

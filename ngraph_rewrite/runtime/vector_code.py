@@ -16,13 +16,19 @@ I32, I64 = ir.IntType(32), ir.IntType(64)
 
 
 class Words(NamedTuple):
-    """What the functions of a dtype are written in."""
+    """What the functions of a dtype are written in.
+
+    Attributes:
+        parts: How many integers a number is made of, of which the products are added.
+        signed: Whether bytes of A are the ones with a sign, and not those of B.
+    """
 
     element: Any
     vector: Any
     size: int
     tile: Tile
-    pairs: bool = False
+    parts: int = 1
+    signed: bool = False
 
     @property
     def kind(self) -> str:
@@ -37,8 +43,9 @@ class Words(NamedTuple):
 
 _ELEMENTS: Mapping[str, Any] = MappingProxyType(
     {"float32": ir.FloatType(), "float64": ir.DoubleType(), "int64": I64, "uint64": I64}
-    | dict.fromkeys(("int32", "uint32", "pairs"), I32)
+    | dict.fromkeys(("int32", "uint32", "pairs", "quads", "signed_quads"), I32)
 )
+_PARTS: Mapping[str, int] = MappingProxyType({"pairs": 2, "quads": 4, "signed_quads": 4})
 
 
 # By lanes, what multiplies pairs and adds both products, and what a processor has to have for it.
@@ -49,13 +56,21 @@ _PAIRS: Mapping[int, tuple[str, str]] = MappingProxyType(
         4: ("llvm.x86.sse2.pmadd.wd", "+sse2"),
     }
 )
+# By lanes, what multiplies quads and adds all products to a sum, and of what a processor has to have one, as LLVM and as
+# Linux call it.
+_QUADS: Mapping[int, tuple[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        16: ("llvm.x86.avx512.vpdpbusd.512", ("+avx512vnni", "+avx512_vnni")),
+        8: ("llvm.x86.avx512.vpdpbusd.256", ("+avxvnni", "+avx_vnni")),
+    }
+)
 
 
 def words(dtype: str) -> Words:
-    """The types of numbers of 32 or 64 bits, or of pairs of int16, and the tile of the processor."""
+    """The types of numbers of 32 or 64 bits, of pairs of int16, or of quads of bytes, and the tile of the processor."""
     element, tile = _ELEMENTS[dtype], tile_shape(dtype)
     size = 8 if dtype.endswith("64") else 4
-    return Words(element, ir.VectorType(element, tile.lanes), size, tile, dtype == "pairs")
+    return Words(element, ir.VectorType(element, tile.lanes), size, tile, _PARTS.get(dtype, 1), dtype.startswith("signed"))
 
 
 @contextmanager
@@ -118,8 +133,10 @@ def plus(builder: Any, own: Words, x: Any, y: Any) -> Any:
 
 
 def times(builder: Any, own: Words, x: Any, y: Any) -> Any:
-    """The product of two vectors; of pairs, the sum of both."""
-    if own.pairs:
+    """The product of two vectors; of pairs and of quads, the sum of all."""
+    if own.parts == 4:
+        return _sums_of_quads(builder, own, x, y, ir.Constant(own.vector, None))
+    if own.parts == 2:
         return _sums_of_pairs(builder, own, x, y)
     return builder.mul(x, y) if own.whole else builder.fmul(x, y)
 
@@ -137,8 +154,31 @@ def _sums_of_pairs(builder: Any, own: Words, x: Any, y: Any) -> Any:
     return builder.add(lower, builder.mul(builder.ashr(x, bits), builder.ashr(y, bits)))
 
 
+def _sums_of_quads(builder: Any, own: Words, x: Any, y: Any, z: Any) -> Any:
+    """Of quads of A in `x` and of B in `y`, the sums of all products and `z`: nothing saturates on the way.
+
+    Where no instruction does so, the bytes with even numbers are a pair, and those with odd ones another.
+    """
+    x, y = (y, x) if own.signed else (x, y)  # without a sign, and with one
+    name, needed = _QUADS.get(own.tile.lanes, ("", ()))
+    if set(needed) & set(features()):
+        return builder.call(declared(builder, name, [own.vector] * 3, own.vector), [z, x, y])
+    halves = ir.VectorType(ir.IntType(16), 2 * own.tile.lanes)
+    x, y = builder.bitcast(x, halves), builder.bitcast(y, halves)
+    byte, low = (ir.Constant(halves, [bits] * 2 * own.tile.lanes) for bits in (8, 255))
+    for left, right in (
+        (builder.and_(x, low), builder.ashr(builder.shl(y, byte), byte)),
+        (builder.lshr(x, byte), builder.ashr(y, byte)),
+    ):
+        words = (builder.bitcast(value, own.vector) for value in (left, right))
+        z = builder.add(_sums_of_pairs(builder, own, *words), z)
+    return z
+
+
 def multiply_add(builder: Any, own: Words, x: Any, y: Any, z: Any) -> Any:
     """``x * y + z``, rounded once where the processor does that in one instruction."""
+    if own.parts == 4:
+        return _sums_of_quads(builder, own, x, y, z)
     if own.whole:
         return builder.add(times(builder, own, x, y), z)
     name = f"llvm.fmuladd.{own.kind}"
