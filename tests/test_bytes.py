@@ -45,7 +45,7 @@ def run(build: Any, arrays: list[Array], threads: int = 1) -> tuple[Array, str]:
 
 
 def zero(kind: str, rows: int, dtype: str) -> list[Array]:
-    """What is taken from rows before they are multiplied: nothing, one number that is known, or not, or one for each."""
+    """What is taken from rows before they are multiplied: one number for all, or for each."""
     return {"one": [some((), dtype, 5)], "each": [some((rows, 1), dtype, 6)]}.get(kind, [])
 
 
@@ -112,7 +112,7 @@ def test_several_matrices_times_weights_are_one_product(kind: str) -> None:
 
 
 def test_what_follows_a_product_is_computed_with_it() -> None:
-    x, y, bias = some((64, 96), "uint8", 1), some((96, 48), "int8", 2), np.arange(48, dtype=np.float32)
+    x, y, bias = some((64, 256), "uint8", 1), some((256, 128), "int8", 2), np.arange(128, dtype=np.float32)
     inputs = [ng.placeholder(x.shape, x.dtype)]
     scaled = ng.cast((wide(inputs[0]) - 100) @ wide(y), dtype="float32") * 0.25 + bias
     with ng.make_transformer("cpu", threads=1) as transformer:

@@ -363,6 +363,57 @@ def test_weights_of_four_bits_become_what_they_stand_for() -> None:
     assert list(model.weights) == ["s"]
 
 
+# Products of floats that stand for integers: the shape of the second factor, the axis that has scales, and the same
+# product of the integers.
+QUANTIZED = {
+    "MatMul (d, e)": ((2000, 6), 1, lambda x, w: x @ w),
+    "Gemm <transB = 1, alpha = 2.0> (d, e)": ((6, 2000), 0, lambda x, w: 2 * (x @ w.T)),
+    "Gemm <transB = 1> (d, e, b)": ((6, 2000), 0, lambda x, w: x @ w.T),
+    "Conv <pads = [1, 1]> (i, e)": ((6, 500, 3), 0, lambda x, w: correlated(x.reshape(3, 500, 4), w)),
+    "Conv <pads = [1, 1]> (i, e, b)": ((6, 500, 3), 0, lambda x, w: correlated(x.reshape(3, 500, 4), w)),
+}
+
+
+def correlated(x: Any, w: Any) -> Any:
+    """Images and filters along one axis, with one place around the images."""
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1)))
+    return np.stack([np.einsum("ncw,kcw->nk", padded[..., i : i + 3], w) for i in range(x.shape[2])], -1)
+
+
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("product", QUANTIZED)
+def test_a_product_of_dequantized_numbers_is_summed_as_integers(product: str, dtype: Any, target: str) -> None:
+    """A sum of floats would be rounded with each number that is added."""
+    shape, axis, exact = QUANTIZED[product]
+    random = np.random.default_rng(1)
+    x, zero = random.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (3, 2000), dtype, endpoint=True), dtype(100)
+    w = random.integers(-128, 127, shape, np.int8, endpoint=True)
+    known = {"w": w, "k": np.linspace(1, 2, 6, dtype="f"), "o": np.zeros(6, np.int8), "s": np.float32(0.25), "z": zero}
+    known |= {"b": np.full(6, 1, "f"), "r": np.array([3, 500, 4])}
+    model = made(f"""
+        agraph ({np.dtype(dtype).name}[3, 2000] q) => (float[n, m] y) {{ d = DequantizeLinear (q, s, z)
+            e = DequantizeLinear <axis = {axis}> (w, k, o)
+            p = Reshape (q, r)
+            i = DequantizeLinear (p, s, z)
+            y = {product} }}
+    """, *(numpy_helper.from_array(v, n) for n, v in known.items()))  # fmt: skip
+    scale, bias = known["k"] * known["s"], np.float32("b)" in product)
+    wanted = exact(x.astype(np.int64) - int(zero), w.astype(np.int64)).astype("f")
+    wanted = wanted * (scale[:, None] if "Conv" in product else scale) + bias
+    assert_array_equal(computed(model, {"q": x}, target)[0], wanted)
+
+
+def test_sums_that_may_not_fit_integers_are_of_floats() -> None:
+    text = """agraph (uint8[1, 40000] q, uint8[40000, 1] w, float s) => (float[1, 1] y) {
+        d = DequantizeLinear (q, s)
+        e = DequantizeLinear (w, s)
+        y = MatMul (d, e) }"""
+    given = {"q": np.full((1, 40000), 255, np.uint8), "w": np.full((40000, 1), 255, np.uint8), "s": np.float32(1)}
+    found = computed(made(text), given, "reference")[0]
+    assert_allclose(found, 255**2 * 40000, rtol=1e-4)  # to sum floats in turn is off by so much, to wrap by all of it
+
+
 BRANCHES = """
 agraph (float[n] x, float[1] w) => (float[n] y) {
     total = ReduceSum <keepdims = 0> (x)

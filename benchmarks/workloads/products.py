@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import ngraph_rewrite as ng
-from benchmarks.comparison import Array, Task, Tasks
-from benchmarks.engines import Make, both_torches, in_ours, in_torch, normal, task
+from benchmarks.comparison import Array, Made, Task, Tasks
+from benchmarks.engines import Make, both_torches, in_ours, in_torch, module, normal, task
 from benchmarks.harness import OURS
 
 SHAPES = (
@@ -29,7 +29,7 @@ SHAPES = (
 INTEGERS = (512, 512, 512)
 LINEAR = ((128, 512, 784), (16, 4096, 4096))
 VECTORS, PIXELS = ((1000, 1, 1000), (1024, 1, 2048)), (1080 * 1920, 1, 3)
-HALVES, SCALED = (512, 512, 512), (16, 4096, 4096)
+HALVES, SCALED, WEIGHTS = (512, 512, 512), (16, 4096, 4096), ((128, 3072, 768), (1, 1024, 1024))
 
 
 def tasks(size: int | None) -> Tasks:
@@ -37,10 +37,16 @@ def tasks(size: int | None) -> Tasks:
     as KxM and a vector; ``pixels_``: of a few columns and a vector.
 
     ``halves_``: of float16; ``int32_``, ``int64_``; ``quantized_``: of int8, summed in int32; ``scaled_``: the second
-    factor is int8, with a factor for each column.
+    factor is int8, with a factor for each column; ``weights_``: of int8 less a zero point, and of int8 that are known,
+    summed in int32, with a factor for each column.
     """
     kinds = {"gemm": (_gemm, SHAPES), "linear": (_linear, LINEAR), "halves": (_halves, [HALVES])}
-    kinds |= {"scaled": (_scaled, [SCALED]), "vector": (_vector, VECTORS), "pixels": (_gemm, [PIXELS])}
+    kinds |= {
+        "scaled": (_scaled, [SCALED]),
+        "weights": (_weights, WEIGHTS),
+        "vector": (_vector, VECTORS),
+        "pixels": (_gemm, [PIXELS]),
+    }
     for name, dtypes in (
         ("int32", ("int32", "int32")),
         ("int64", ("int64", "int64")),
@@ -83,7 +89,29 @@ def _integers(name: str, m: int, n: int, k: int, dtypes: tuple[str, str]) -> Tas
     def ours(x: ng.Op, y: ng.Op) -> ng.Op:
         return ng.cast(x, dtype=summed) @ ng.cast(y, dtype=summed)
 
-    return task(name, function, arrays, {OURS: _ours(ours, arrays)}, flops=2 * m * n * k)
+    engines = {OURS: _ours(ours, arrays)}
+    if kept == "int8":
+        engines["torch"] = in_torch(lambda x, y: module("torch")._int_mm(x, y), arrays)
+    return task(name, function, arrays, engines, flops=2 * m * n * k)
+
+
+def _weights(name: str, m: int, n: int, k: int) -> Task:
+    rng, zero = np.random.default_rng(1), 5
+    x, w = (rng.integers(-127, 128, s).astype(np.int8) for s in ((m, k), (k, n)))
+    scale, sums = normal(n, seed=2), w.sum(0, dtype=np.int32)
+
+    def function(np: Any, x: Any) -> Any:
+        return ((x.astype(np.int32) - zero) @ w.astype(np.int32)).astype(np.float32) * scale
+
+    def ours(x: ng.Op) -> ng.Op:
+        return ng.cast((ng.cast(x, dtype="int32") - zero) @ w.astype(np.int32), dtype="float32") * scale
+
+    def make() -> Made:
+        torch = module("torch")
+        weights, taken, factor = map(torch.from_numpy, (w, zero * sums, scale))
+        return in_torch(lambda x: (torch._int_mm(x, weights) - taken).float() * factor, [x])()
+
+    return task(name, function, [x], {OURS: _ours(ours, [x]), "torch": make}, flops=2 * m * n * k)
 
 
 def _scaled(name: str, m: int, n: int, k: int) -> Task:

@@ -141,7 +141,7 @@ def quantized_conv(x: Quantized, w: Quantized, b: Value = None, **how: Any) -> V
     if is_term(w.value) or is_term(w.zero) or not x.is_bytes() or x.scale.shape or not w.is_bytes(0):
         return None
     filters = _centered(w.value, w.zero if w.zero is None else _beside(w.zero, w.value, 0))
-    if not _is_summed(math.prod(filters.shape[1:])) or filters.min() < -128 or filters.max() > 127:
+    if not _is_summed(math.prod(filters.shape[1:])) or np.any((filters < -128) | (filters > 127)):
         return None
     scale = x.scale * (np.reshape(w.scale, (-1, *spatial)) if w.scale.shape else w.scale)
     y = cast(conv_integer(x.value, filters, x.zero, **how), np.float32) * scale

@@ -133,9 +133,6 @@ class Walk:
                 continue  # a weight
             inputs = [_given(n, node, values) for n in node.input]
             found = self.node(node, inputs, values)
-            if full_name(node) == "DequantizeLinear" and not [a for a in node.attribute if a.name != "axis"]:
-                axes = {a.name: a.i for a in node.attribute}
-                self.quantized[node.output[0]] = Quantized(*inputs, **axes)
             values |= {name: v for name, v in zip(node.output, found, strict=False) if name}
         return {name: values[name] for name in wanted if name in values}
 
@@ -155,6 +152,8 @@ class Walk:
                 return folded([product], inputs)
             if entry is not None:
                 found = self.call(entry, node, inputs, attributes, scope)
+                if full_name(node) == "DequantizeLinear" and attributes.keys() <= {"axis"}:
+                    self.quantized[node.output[0]] = Quantized(*inputs, **attributes)
                 if node.op_type == "Cast" and is_term(found[0]) and not is_term(inputs[0]):
                     self.counts[found[0]] = inputs[0]
                 own = node.op_type in DRAWS or any(map(callable, attributes.values()))

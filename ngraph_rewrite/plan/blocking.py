@@ -39,7 +39,7 @@ _FEW = 84
 # of which follow each other; fewer, if they are computed.
 _AHEAD, _AHEAD_ACROSS, _AHEAD_TURNED = 8, 256, 64
 # Where A has few rows, each number of B is used so seldom that reading it is what takes time, from so many bytes on: it
-# is read in long rows, and packed in stretches of so many bytes of a column. For a handful of rows it takes fewer bytes.
+# is read in long rows, and packed in stretches of so many bytes of a column. For a handful of rows fewer bytes do.
 _STREAMED, _WIDE, _SHALLOW_BYTES = 1 << 22, 1024, 512
 _HANDFUL, _STREAMED_BY_FEW = 4, 1 << 18
 # For so many rows of A, or fewer, nothing of B is packed: its rows are multiplied as they are read, some at a time,

@@ -87,7 +87,7 @@ def convolved(term: Op, groups: Groups, as_matrix: bool = False) -> Convolution:
     across = not as_matrix and not packed and is_across(sizes[2], prod(axes[1]))
     read = _in_lines if across else _as_matrix
     x, w = together([placed(images, groups), read(filters, groups)])
-    return Convolution(sizes, x, w, DTYPE_NAMES[term.type.dtype], count, *axes, packed)
+    return Convolution(sizes, x, w, DTYPE_NAMES[term.type.dtype], count, *axes)._replace(packed=packed)
 
 
 @lru_cache(maxsize=1 << 12)

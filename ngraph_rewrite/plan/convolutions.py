@@ -96,7 +96,8 @@ def _by_windows(given: Convolution, epilogue: object, each: float) -> Call:
     named = shared(given, walk, channels, filters, pieces) | {
         "x_sb": layout.strides[0] * size, "space": space, "room": places[-1],
         "w_so": steps[0], "w_sk": steps[1],
-        "dense": int(_leaves_out(given, walk, pieces // share.chunks)), "every_w": prod(given.w.layout.shape) * given.dtype.startswith("float"),
+        "dense": int(_leaves_out(given, walk, pieces // share.chunks)),
+        "every_w": prod(given.w.layout.shape) * given.dtype.startswith("float"),  # of integers all are finite
         "lines_at": places[0], "panel_at": places[1], "a_at": places[2], "c_at": places[3], "image_at": places[4],
         "sides": sides, "out": OUTPUT if epilogue == 0 else 0, "every": n, "columns": columns, "rows": rows,
         "deep": deep, "packs": packs, "epilogue": epilogue,

@@ -56,8 +56,8 @@ _PAIRS: Mapping[int, tuple[str, str]] = MappingProxyType(
         4: ("llvm.x86.sse2.pmadd.wd", "+sse2"),
     }
 )
-# By lanes, what multiplies quads and adds all products to a sum, and of what a processor has to have one, as LLVM and as
-# Linux call it.
+# By lanes, what multiplies quads and adds all products to a sum, and what a processor has to have for it, by LLVM's name
+# and by that of Linux.
 _QUADS: Mapping[int, tuple[str, tuple[str, ...]]] = MappingProxyType(
     {
         16: ("llvm.x86.avx512.vpdpbusd.512", ("+avx512vnni", "+avx512_vnni")),
@@ -70,7 +70,8 @@ def words(dtype: str) -> Words:
     """The types of numbers of 32 or 64 bits, of pairs of int16, or of quads of bytes, and the tile of the processor."""
     element, tile = _ELEMENTS[dtype], tile_shape(dtype)
     size = 8 if dtype.endswith("64") else 4
-    return Words(element, ir.VectorType(element, tile.lanes), size, tile, _PARTS.get(dtype, 1), dtype.startswith("signed"))
+    parts, signed = _PARTS.get(dtype, 1), dtype.startswith("signed")
+    return Words(element, ir.VectorType(element, tile.lanes), size, tile, parts, signed)
 
 
 @contextmanager
