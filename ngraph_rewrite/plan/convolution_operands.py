@@ -26,14 +26,15 @@ class Convolution(NamedTuple):
     Attributes:
         sizes: The number of images, of filters, of places, and of elements of a window.
         x: Images, channels, three axes; `w` has results, channels and the axes.
-        lengths, window, places: Of the images, a window and the result along the axes.
         packed: Of which integers numbers are made, one of `PACKED`, or nothing.
+        lengths, window, places: Of the images, a window and the result along the axes.
     """
 
     sizes: tuple[int, int, int, int]
     x: Load
     w: Load
     dtype: str
+    packed: str
     groups: int
     lengths: Three
     window: Three
@@ -42,7 +43,6 @@ class Convolution(NamedTuple):
     before: Three
     interior: Three
     dilations: Three
-    packed: str = ""
 
     @property
     def factors(self) -> tuple[Load, Load]:
@@ -87,7 +87,7 @@ def convolved(term: Op, groups: Groups, as_matrix: bool = False) -> Convolution:
     across = not as_matrix and not packed and is_across(sizes[2], prod(axes[1]))
     read = _in_lines if across else _as_matrix
     x, w = together([placed(images, groups), read(filters, groups)])
-    return Convolution(sizes, x, w, DTYPE_NAMES[term.type.dtype], count, *axes)._replace(packed=packed)
+    return Convolution(sizes, x, w, DTYPE_NAMES[term.type.dtype], packed, count, *axes)
 
 
 @lru_cache(maxsize=1 << 12)

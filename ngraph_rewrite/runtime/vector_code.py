@@ -56,8 +56,7 @@ _PAIRS: Mapping[int, tuple[str, str]] = MappingProxyType(
         4: ("llvm.x86.sse2.pmadd.wd", "+sse2"),
     }
 )
-# By lanes, what multiplies quads and adds all products to a sum, and what a processor has to have for it, by LLVM's name
-# and by that of Linux.
+# By lanes, what multiplies quads and adds all to a sum, and what a processor has to have: LLVM's name, and Linux's.
 _QUADS: Mapping[int, tuple[str, tuple[str, ...]]] = MappingProxyType(
     {
         16: ("llvm.x86.avx512.vpdpbusd.512", ("+avx512vnni", "+avx512_vnni")),

@@ -186,6 +186,7 @@ def convolution(count: int, channels: int, filters: int, size: int, side: int, *
         (count, filters, size**2, channels * side**2),
         *loads,
         dtype="float32",
+        packed="",
         groups=1,
         lengths=(1, size, size),
         window=(1, side, side),
