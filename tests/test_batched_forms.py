@@ -26,7 +26,7 @@ from ngraph_rewrite.testing.evaluate import Undefined, evaluate
 from ngraph_rewrite.testing.strategies import any_application
 from ngraph_rewrite.testing.strategies.instances import Example, examples_of
 from ngraph_rewrite.testing.strategies.values import DISTINCT, FEW, PLAIN
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT32, FLOAT64, INT64
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64
 
 # What stays in loops: what has no operands, or binds; and memory, which no step asks for.
 WITHOUT = {"iota", "size", "uniform", "normal", "allocate", "transfer", "scan"}
@@ -34,7 +34,15 @@ WITHOUT = {"iota", "size", "uniform", "normal", "allocate", "transfer", "scan"}
 
 def base_ops() -> Iterator[OpDef]:
     """What a step is made of when scans are divided: what targets execute, but for what `select` makes."""
-    selected = {"cpu.gemm", "cpu.batch_gemm", "cpu.gemm_of_pairs", "cuda.gemm", "cuda.fold", "fused.spread"}
+    selected = {
+        "cpu.gemm",
+        "cpu.batch_gemm",
+        "cpu.gemm_of_pairs",
+        "cpu.gemm_of_quads",
+        "cuda.gemm",
+        "cuda.fold",
+        "fused.spread",
+    }
     for name in sorted(CPU.base | CUDA.base):
         if not name.startswith("core.") and name not in selected:
             yield lookup(name)
@@ -48,7 +56,8 @@ def drawn(definition: OpDef) -> list[Example]:
     attributes = tuple((name, f"attribute{i}") for i, name in enumerate(definition.attributes))
     left = App(definition, any_application(definition).args, attributes)
     rule = Rule(definition.name, "lower", left, (), (), None, REAL, definition.name, definition.name, 0)
-    return list(examples_of(rule, 5, dtypes=(FLOAT64, FLOAT32, INT64, BOOL), kinds=(DISTINCT, PLAIN, FEW)))
+    dtypes = (INT32,) if definition.name.endswith("quads") else (FLOAT64, FLOAT32, INT64, BOOL)
+    return list(examples_of(rule, 5, dtypes=dtypes, kinds=(DISTINCT, PLAIN, FEW)))
 
 
 def each_and_all(term: Op, choices: Sequence[dict[Any, Any]], varies: Sequence[bool]) -> tuple[Any, Any]:

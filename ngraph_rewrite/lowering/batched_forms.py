@@ -152,7 +152,7 @@ _FORMS: Mapping[str, Form] = {
         _merged,
     ),
     **dict.fromkeys(("fused.mixture", "fused.attention"), _merged),
-    **dict.fromkeys(("cpu.convolution", "cuda.convolution"), _images),
+    **dict.fromkeys(("cpu.convolution", "cpu.convolution_of_quads", "cuda.convolution"), _images),
     "semi.dot": _dot,
     "semi.gather": gather,
     "semi.scatter_add": scattered("semi.add_along"),
@@ -160,4 +160,4 @@ _FORMS: Mapping[str, Form] = {
     "semi.searchsorted": searchsorted,
 }
 # Ops of which only one operand may differ.
-_ALONE = {"cpu.convolution": 0, "cuda.convolution": 0, "semi.searchsorted": 1}
+_ALONE = {"cpu.convolution": 0, "cpu.convolution_of_quads": 0, "cuda.convolution": 0, "semi.searchsorted": 1}

@@ -18,7 +18,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tuples import TupleType
 
 # What is worth a loop of its own; and how many numbers one may give in a step, as larger ones gain nothing.
-_PRODUCTS = frozenset("semi.dot semi.batch_dot cpu.convolution cuda.convolution".split())
+_PRODUCTS = frozenset("semi.dot semi.batch_dot cpu.convolution cpu.convolution_of_quads cuda.convolution".split())
 _LARGE = 1 << 16
 # How many numbers all steps may give together: memory for them is needed, and nothing can interrupt a kernel.
 _MOST = 1 << 28
