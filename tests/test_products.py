@@ -116,10 +116,14 @@ def test_products_of_truths_ask_whether_there_is_a_pair(m: int, n: int, k: int) 
 
 
 def test_converted_integers_are_multiplied_in_one_launch() -> None:
-    a, b = (np.ones(s, np.int8) for s in ((65, 40), (40, 33)))
-    x, y = placeholder(a), placeholder(b)
-    term = semi.dot(ng.cast(x, dtype="int32"), ng.cast(y, dtype="int32"))
-    assert kernels_of(term, {x: a, y: b}) == kernels_of(semi.dot(x, y), {x: a, y: b}) == ["gemm"]
+    """Of bytes that both have a sign, or none, rows are summed, too."""
+    for left, right, launched in (("int16", "int8", []), ("uint8", "int8", []), ("int8", "int8", ["reduce"])):
+        a, b = np.ones((65, 40), left), np.ones((40, 33), right)
+        x, y = placeholder(a), placeholder(b)
+        term = semi.dot(ng.cast(x, dtype="int32"), ng.cast(y, dtype="int32"))
+        assert kernels_of(term, {x: a, y: b}) == [*launched, "gemm"]
+        if left == right:
+            assert kernels_of(semi.dot(x, y), {x: a, y: b}) == ["gemm"]
 
 
 @drawn
