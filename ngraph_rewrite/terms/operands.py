@@ -16,7 +16,7 @@ from ngraph_rewrite.terms.literal import Literal, number, own_dtype
 from ngraph_rewrite.terms.op import Op, build, family_of
 from ngraph_rewrite.terms.operators import Operators
 from ngraph_rewrite.types.axes import Axes, anonymous
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT16, FLOAT64, INT64, DType, promote, scalar_dtype
+from ngraph_rewrite.types.dtypes import AS_PARTS, BOOL, FLOAT16, FLOAT64, INT64, DType, promote, scalar_dtype
 from ngraph_rewrite.types.lengths import Length
 
 # What NumPy does with a Python integer that the integers beside it do not hold: comparisons go by its value, some
@@ -106,9 +106,12 @@ def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None
 
     Raises:
         ArgumentError: for what is neither a number nor an array.
+        DTypeError: for a complex number.
         FamilyError: for an array with axes where there are names to match by.
     """
     beside = list(beside)
+    if isinstance(value, complex):
+        raise DTypeError(f"{value!r} is complex, and terms are real", where=user_line(), do=AS_PARTS)
     if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple | Length):
         raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line())
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):

@@ -32,6 +32,9 @@ TILED = ("float32", "float64", "int32", "uint32", "int64", "uint64")
 # Numbers of 32 bits that are several integers each: two int16, or four bytes, of A without a sign or with one.
 PACKED = ("pairs", "quads", "signed_quads")
 
+# What to write in the place of a complex array.
+AS_PARTS = "make a complex array of two real terms: ng.numpy.fft.Complex(real, imag)"
+
 # What a Python scalar becomes where no tensor decides.
 _SCALARS = {bool: BOOL, int: INT64, float: FLOAT32}
 
@@ -52,7 +55,8 @@ def as_dtype(dtype: Any) -> DType:
     except (TypeError, ValueError, SyntaxError) as error:  # NumPy reads a text with commas as fields
         raise DTypeError(f"{dtype!r} is not a dtype") from error
     if found not in KNOWN:
-        raise DTypeError(f"dtype {found} is not supported", do=f"use one of {', '.join(map(str, DTYPES))}")
+        do = AS_PARTS if found.kind == "c" else f"use one of {', '.join(map(str, DTYPES))}"
+        raise DTypeError(f"dtype {found} is not supported", do=do)
     return KNOWN[found]
 
 
