@@ -42,7 +42,7 @@ _PREFIXES = {
     "load_": "intrinsics", "store_": "intrinsics", "workspace_": "intrinsics", "to_": "casts",
     "row_argmax_": "row_places", "row_argmin_": "row_places", "sort_l": "line_sorting", "argsort_l": "line_sorting",
     "reverse_sort_lines_": "line_sorting", "reverse_argsort_lines_": "line_sorting", "reflect_": "panel_code",
-    "turn_rows_": "turning_code", "launch_parts": "parting_code",
+    "turn_rows_": "turning_code", "launch_parts": "parting_code", "fourier_": "fourier_code",
 }  # fmt: skip
 # What only kernels for a GPU say: where a thread is, and what threads do together.
 _CUDA = re.compile(

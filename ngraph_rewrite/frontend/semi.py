@@ -27,6 +27,7 @@ from ngraph_rewrite.frontend.semi_factors import (  # noqa: F401
     solve,
     triangular_solve,
 )
+from ngraph_rewrite.frontend.semi_fourier import fourier  # noqa: F401
 from ngraph_rewrite.frontend.semi_indices import (  # noqa: F401
     add_along,
     put_along,

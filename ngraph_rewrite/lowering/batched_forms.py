@@ -95,6 +95,14 @@ def _merged(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
     return batch.shaped(found, (batch.length, *term.shape))
 
 
+def _sums(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
+    """The same where real parts of what is found stand before imaginary ones."""
+    if term.attribute("real"):
+        return _merged(term, operands, batch)
+    found = batch.again(term, *(batch.joined(x) for x in whole(operands, batch)))
+    return batch.turned(batch.shaped(found, (2, batch.length, *term.shape[1:])), 1, 0, 2, 3, 4)
+
+
 def _images(term: Op, operands: Sequence[Operand], batch: Batch) -> Op:
     """Of the first operand only, as the filters are the same for all."""
     (x, _), (w, _) = operands
@@ -153,6 +161,7 @@ _FORMS: Mapping[str, Form] = {
     ),
     **dict.fromkeys(("fused.mixture", "fused.attention"), _merged),
     **dict.fromkeys(("cpu.convolution", "cpu.convolution_of_quads", "cuda.convolution"), _images),
+    "cpu.fourier": _sums,
     "semi.dot": _dot,
     "semi.gather": gather,
     "semi.scatter_add": scattered("semi.add_along"),

@@ -31,7 +31,13 @@ from ngraph_rewrite.ops import (  # noqa: F401  (the families declare their ops 
     numpy,
     semi,
 )
-from ngraph_rewrite.rewriting import attributes, framing, inlining  # noqa: F401  (and the functions that rules call)
+from ngraph_rewrite.rewriting import (  # noqa: F401  (and the functions that rules call)
+    attributes,
+    fourier_products,
+    fourier_steps,
+    framing,
+    inlining,
+)
 from ngraph_rewrite.rewriting.encoding import read_rules, write_rules
 from ngraph_rewrite.rewriting.remembered import code_digest, key, recalled, remember
 from ngraph_rewrite.rewriting.rule import RuleSet

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AxesError, DTypeError, OutOfRangeError
+from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError, OutOfRangeError
 from ngraph_rewrite.ops.checks import as_int, flag, positional
+from ngraph_rewrite.ops.fourier_lengths import suits
 from ngraph_rewrite.ops.semi_convolution import convolution as semi_convolution
 from ngraph_rewrite.ops.semi_convolution import convolution_attributes, convolution_of_values
+from ngraph_rewrite.ops.semi_fourier import fourier as semi_fourier
+from ngraph_rewrite.ops.semi_fourier import fourier_attributes, fourier_of_values
 from ngraph_rewrite.ops.semi_products import batch_dot
 from ngraph_rewrite.ops.semi_sort import order_attributes, order_of
 from ngraph_rewrite.ops.sliding import slides
@@ -184,6 +187,14 @@ def chosen_places(y: TensorType, x: TensorType) -> TensorType:
     if not x.rank or x.shape[:-1] != y.shape[:-1]:
         raise AxesError(f"expected as many rows of truths as of places, got {x!r} and {y!r}")
     return y
+
+
+@op("cpu.fourier", meaning=fourier_of_values, normalise=fourier_attributes, below="semi.fourier")
+def fourier(x: TensorType, *y: TensorType, n: int, sign: int, wanted: int, real: bool) -> TensorType:
+    """As `semi.fourier`, of an `n` from 16 to 131072 that has no prime factor above 13."""
+    if not suits(n):
+        raise AttributeValueError(f"no steps for {n} elements", do="give 16 to 131072, with no prime factor above 13")
+    return semi_fourier(x, *y, n=n, sign=sign, wanted=wanted, real=real)
 
 
 @op("cpu.unpooling", meaning=unpooling_of_values, normalise=unpooling_attributes)

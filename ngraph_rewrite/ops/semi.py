@@ -23,6 +23,7 @@ from ngraph_rewrite.ops import semi_sort
 from ngraph_rewrite.ops import semi_recurrence
 from ngraph_rewrite.ops import semi_factors
 from ngraph_rewrite.ops import semi_spectra
+from ngraph_rewrite.ops import semi_fourier
 from ngraph_rewrite.ops import semi_windows
 from ngraph_rewrite.ops import semi_convolution
 from ngraph_rewrite.ops import semi_scan
@@ -36,6 +37,7 @@ __all__ = [
     "semi_draws",
     "semi_elementwise",
     "semi_factors",
+    "semi_fourier",
     "semi_functions",
     "semi_memory",
     "semi_movement",

@@ -19,6 +19,7 @@ from ngraph_rewrite.codegen.library_order import (
 from ngraph_rewrite.codegen.library_products import render_batch_dot
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
 from ngraph_rewrite.plan.factor_calls import factors_call, qr_call, triangular_call
+from ngraph_rewrite.plan.fourier_calls import fourier_call
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
 from ngraph_rewrite.plan.shapes import around
@@ -142,6 +143,7 @@ CALLS: dict[str, Callable[[Op, Groups], Call]] = {
     "semi.eigvalsh": eigh_call,
     "semi.svd": svd_call,
     "semi.svdvals": svd_call,
+    "cpu.fourier": fourier_call,
 }
 # What puts something into its first operand in one call, once that is in the memory of the result.
 INSERTIONS: dict[str, Callable[[Op, Groups], Call]] = {

@@ -15,6 +15,7 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting import (
     domains_attention,
     domains_differing,
+    domains_fourier,
     domains_indexed,
     domains_products,
     domains_simple,
@@ -90,6 +91,7 @@ def _named(definition: OpDef, known: Mapping[int, TensorType], wish: TensorType 
 _PROPOSALS: dict[str, Proposal] = {
     **domains_differing.ARGUMENTS,
     **domains_attention.ARGUMENTS,
+    **domains_fourier.ARGUMENTS,
     **domains_indexed.ARGUMENTS,
     **domains_products.ARGUMENTS,
     **domains_simple.ARGUMENTS,

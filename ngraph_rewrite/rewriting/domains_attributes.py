@@ -17,6 +17,7 @@ import numpy as np
 
 from ngraph_rewrite.rewriting import (
     domains_attention,
+    domains_fourier,
     domains_indexed,
     domains_products,
     domains_simple,
@@ -103,6 +104,7 @@ _PROPOSALS: dict[str, Proposal] = {
     **NUMPY,
     **AXES,
     **domains_attention.ATTRIBUTES,
+    **domains_fourier.ATTRIBUTES,
     **domains_indexed.ATTRIBUTES,
     **domains_products.ATTRIBUTES,
     **domains_simple.ATTRIBUTES,

@@ -39,7 +39,7 @@ CORE = "constant placeholder variable strip label assign after doall parameter i
 # Other Python threads wait for so many nanoseconds at most, as far as weights are right.
 SHORT = 200_000
 _COMPOSITE = frozenset(
-    f"semi.{short}" for short in "tensor_slice logaddexp convolution pooling solve logdet det_sign pinv".split()
+    f"semi.{short}" for short in "tensor_slice logaddexp convolution pooling solve logdet det_sign pinv fourier".split()
 )
 
 

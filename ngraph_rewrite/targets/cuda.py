@@ -34,7 +34,7 @@ from ngraph_rewrite.terms.tracing import listener, told
 
 _OF_LIBRARY = frozenset({"cuda.gemm"})
 _COMPOSITE = frozenset(
-    f"semi.{short}" for short in "tensor_slice logaddexp convolution pooling solve logdet det_sign pinv".split()
+    f"semi.{short}" for short in "tensor_slice logaddexp convolution pooling solve logdet det_sign pinv fourier".split()
 )
 
 

@@ -61,6 +61,10 @@ def magnitude(term: Op, value: Array, args: list[Array]) -> Array:
             sizes = (np.abs(a) if is_float(a.dtype) else a for a in args)  # an integer is an index, or is exact
             bound = np.abs(computed(term.definition.meaning(term, *sizes), term.dtype))
             return np.asarray(np.maximum(bound.reshape(value.shape), np.abs(finite(value))))
+    if term.definition.short == "fourier":
+        with np.errstate(all="ignore"):
+            sizes = np.sum([np.abs(finite(a)) for a in args], axis=(0, 2), keepdims=True)[0]
+            return np.asarray(np.broadcast_to(sizes, value.shape), value.dtype)
     if term.definition.short == "softmax":  # the exponential of a difference, which is rounded as such
         with np.errstate(all="ignore"):
             return np.asarray(np.abs(value) * value.dtype.type(2 * np.abs(finite(args[0])).max(initial=1)))

@@ -18,7 +18,7 @@ OF_COMPLEX = ["fft", "ifft", "irfft", "hfft"]
 OF_REAL = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
 OF_SEVERAL = ["fftn", "ifftn", "rfftn", "irfftn"]
 NORMS = [None, "backward", "ortho", "forward"]
-# One step, two and three; primes that are one step, or a convolution, alone and behind another step.
+# Products with one matrix, two and three; primes that are one, or a convolution, alone and behind another step.
 LENGTHS = [1, 2, 3, 60, 65, 128, 251, 2 * 251, 263, 3 * 263, 64 * 65 * 2]
 
 
@@ -86,6 +86,25 @@ def test_several_axes_are_transformed_one_after_the_other(
     assert_close(run(lambda a: getattr(nx.fft, name)(a, *given), a), getattr(np.fft, name)(a, *given))
 
 
+@pytest.mark.parametrize("name", OF_SEVERAL)
+@pytest.mark.parametrize("axes", [(0, 0), (1, -1), (0, 1, 0)])
+@pytest.mark.parametrize("sized", [False, True])
+def test_an_axis_that_is_named_twice_is_transformed_twice(name: str, axes: tuple[int, ...], sized: bool) -> None:
+    """Of as many elements as it had at first."""
+    a = drawn((4, 5), is_complex=name != "rfftn")
+    given = ((3, 6, 2)[: len(axes)] if sized else None, axes)
+    assert_close(run(lambda a: getattr(nx.fft, name)(a, *given), a), getattr(np.fft, name)(a, *given))
+
+
+def test_without_an_axis_nothing_is_transformed() -> None:
+    """Of an array without any, and where none are named; NumPy gives real numbers as they are."""
+    z = drawn((2, 3))
+    for name in "fftn", "ifftn":
+        for array, axes in ((z, ()), (z[0, 0], None), (z[0, 0].real, ()), (z.real, ())):
+            found = run(lambda a, n=name, axes=axes: getattr(nx.fft, n)(a, axes=axes), np.asarray(array))
+            assert_close(found, np.asarray(array, complex))
+
+
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
 def test_targets_compute_the_same(target: str) -> None:
     """In float32, with an unknown number of lines."""
@@ -132,7 +151,7 @@ def test_frequencies_and_the_middle_are_those_of_numpy() -> None:
     for n in 1, 2, 7, 8:
         assert run(lambda n=n: nx.fft.fftfreq(n, 0.5, dtype="float64")).tolist() == np.fft.fftfreq(n, 0.5).tolist()
         assert run(lambda n=n: nx.fft.rfftfreq(n, 0.5, dtype="float64")).tolist() == np.fft.rfftfreq(n, 0.5).tolist()
-    for axes in None, 1, (0, 1):
+    for axes in None, 1, (0, 1), (1, 1), (0, -2, 1):
         assert np.array_equal(run(lambda z, a=axes: nx.fft.fftshift(z, a), z), np.fft.fftshift(z, axes))
         assert np.array_equal(run(lambda z, a=axes: nx.fft.ifftshift(z, a), z.real), np.fft.ifftshift(z.real, axes))
 
@@ -164,6 +183,33 @@ def test_numbers_of_numpy_have_a_dtype_and_those_of_python_none() -> None:
     z = Complex(X, X)
     assert [(n * z).dtype for n in (2, 2.0, 2j)] == ["complex64"] * 3
     assert [(n * z).dtype for n in (np.float64(2), np.complex128(2j))] == ["complex128"] * 2
+
+
+@pytest.mark.parametrize("parts", [(1, 2), (1.5, -2.0), (0, 1)])
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda c, z: c + z,
+        lambda c, z: c - z,
+        lambda c, z: c * z / c,
+        lambda c, z: z - c,
+        lambda c, z: c * z.real,
+        lambda c, z: c / z,
+        lambda c, z: (-c).conj() * z * abs(c),
+    ],
+)
+def test_parts_may_be_numbers_of_python(formula: Callable[..., Any], parts: tuple[float, float]) -> None:
+    """They take the dtype of what they stand beside, as Python's complex numbers do."""
+    z, number = drawn((2, 2)), Complex(*parts)
+    expected = formula(np.complex128(complex(*parts)), z)
+    assert_close(run(lambda z: formula(number, z), z), expected)
+    assert (number.shape, number.dtype, np.asarray(number)) == ((), "complex128", complex(*parts))
+    assert (number + Z).dtype == (Z * number).dtype == "complex64"
+
+
+def test_a_fraction_beside_integers_is_not_cut_off() -> None:
+    n = np.array([1, 2])
+    assert run(lambda n: (Complex(n, n) + 0.5).real, n).tolist() == [1.5, 2.5]
 
 
 def test_quotients_are_neither_infinite_nor_zero_too_soon() -> None:
@@ -200,12 +246,16 @@ Z = Complex(X, X)
         (lambda: nx.fft.fft(ng.placeholder((None,))), LengthError, "the axis 0 of float32.n0. has an unknown length"),
         (lambda: nx.fft.rfft(Z), DTypeError, "expected real numbers"),
         (lambda: nx.fft.fftn(X, s=(3,), axes=(0, 1)), AttributeValueError, "are not the lengths of the axes"),
-        (lambda: nx.fft.fftn(X, axes=()), AttributeValueError, "one axis at least"),
+        (lambda: nx.fft.rfftn(X, axes=()), AttributeValueError, "one axis at least"),
+        (lambda: nx.fft.irfftn(X[0, 0]), AttributeValueError, "one axis at least"),
+        (lambda: nx.fft.fft(X[0, 0]), OutOfRangeError, "fft: axis -1 is outside of 0 axes"),
         (lambda: nx.fft.fftn(X, s=5), AttributeValueError, "fftn: s is 5"),
         (lambda: nx.fft.fftfreq(0), AttributeValueError, "fftfreq: 0 elements"),
         (lambda: nx.fft.fftfreq(4, 0), AttributeValueError, "fftfreq: d is 0"),
         (lambda: nx.fft.rfftfreq(4, "a"), AttributeValueError, "rfftfreq: d is 'a'"),
         (lambda: nx.fft.fftfreq(4, dtype="int32"), DTypeError, "fftfreq: frequencies are no int32"),
+        (lambda: X * 1j, DTypeError, "1j is complex, and terms are real.*ng.numpy.fft.Complex"),
+        (lambda: np.array([1j, 2, 3, 4]) * X, DTypeError, "complex128 is not supported.*ng.numpy.fft.Complex"),
         (lambda: nx.exp(Z), DTypeError, "numpy.exp: a complex array is two terms.*z.apply"),
         (lambda: X + Z.real + (Z,), DTypeError, "cannot be a constant"),
         (lambda: np.asarray(Z), DTypeError, "has no values.*compute it"),

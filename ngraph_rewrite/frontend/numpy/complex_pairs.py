@@ -17,6 +17,7 @@ from ngraph_rewrite.frontend.numpy.linear_algebra import matmul
 from ngraph_rewrite.frontend.numpy.operands import Array, Parts, as_term
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import is_float
 
 
 class Complex(Parts):
@@ -57,13 +58,14 @@ class Complex(Parts):
 
     @property
     def shape(self) -> Any:
-        """The lengths of its axes."""
-        return self.real.shape
+        """The lengths of its axes; none, of Python's numbers."""
+        return getattr(self.real, "shape", ())
 
     @property
     def dtype(self) -> np.dtype:
-        """The complex dtype of what is computed."""
-        return np.dtype("complex128" if self.real.dtype == "float64" else "complex64")
+        """The complex dtype of what is computed, and of Python's numbers that of theirs."""
+        own = _dtype_of(self)
+        return np.dtype("complex128" if own is None or own == "float64" else "complex64")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The complex array of what was computed.
@@ -88,45 +90,59 @@ class Complex(Parts):
         return size_of(self)
 
     def __add__(self, other: Any) -> Complex:
-        x, y = parts_of(other, self.real.dtype)
-        return Complex(add(self.real, x), add(self.imag, zeros_like(x) if y is None else y))
+        return self._with(other, add)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Complex:
-        x, y = parts_of(other, self.real.dtype)
-        return Complex(subtract(self.real, x), subtract(self.imag, zeros_like(x) if y is None else y))
+        return self._with(other, subtract)
 
     def __rsub__(self, other: Any) -> Complex:
         return (-self).__add__(other)
 
     def __mul__(self, other: Any) -> Complex:
-        return self._times(other, multiply)
+        return _product(*_both(self, other), multiply)
 
     __rmul__ = __mul__
 
     def __matmul__(self, other: Any) -> Complex:
-        return self._times(other, matmul)
+        return _product(*_both(self, other), matmul)
 
     def __rmatmul__(self, other: Any) -> Complex:
-        x, y = parts_of(other, self.real.dtype)
-        return Complex(x, zeros_like(x) if y is None else y)._times(self, matmul)
+        return _product(*_both(other, self), matmul)
 
     def __truediv__(self, other: Any) -> Complex:
-        x, y = parts_of(other, self.real.dtype)
-        if y is None:
-            return self.apply(lambda part: divide(part, x))
-        return self._times(_inverse(x, y), multiply)
+        (a, b), (x, y) = _both(self, other)
+        return Complex(divide(a, x), divide(b, x)) if y is None else _product((a, b), _inverse(x, y), multiply)
 
     def __rtruediv__(self, other: Any) -> Complex:
-        return _inverse(self.real, self.imag)._times(other, multiply)
+        (a, b), (x, y) = _both(self, other)
+        return _product((x, y), _inverse(a, b), multiply)
 
-    def _times(self, other: Any, product: Callable[[Any, Any], Op]) -> Complex:
-        x, y = parts_of(other, self.real.dtype)
-        if y is None:
-            return self.apply(lambda part: product(part, x))
-        real = subtract(product(self.real, x), product(self.imag, y))
-        return Complex(real, add(product(self.real, y), product(self.imag, x)))
+    def _with(self, other: Any, function: Callable[[Any, Any], Op]) -> Complex:
+        (a, b), (x, y) = _both(self, other)
+        return Complex(function(a, x), function(b, zeros_like(x) if y is None else y))
+
+
+def _both(left: Any, right: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """The parts of two operands; Python's numbers take the dtype of the other one."""
+    return parts_of(left, _dtype_of(right)), parts_of(right, _dtype_of(left))
+
+
+def _product(left: tuple[Any, Any], right: tuple[Any, Any], product: Callable[[Any, Any], Op]) -> Complex:
+    """The product of two operands, of which one is complex."""
+    (a, b), (x, y) = left, right
+    if y is None:
+        return Complex(product(a, x), product(b, x))
+    if b is None:
+        return Complex(product(a, x), product(a, y))
+    return Complex(subtract(product(a, x), product(b, y)), add(product(a, y), product(b, x)))
+
+
+def _dtype_of(z: Any) -> Any:
+    """The dtype of real parts; None, of Python's numbers."""
+    found = [part.dtype for part in (z if isinstance(z, Complex) else (z,)) if hasattr(part, "dtype")]
+    return np.empty(0, found[0]).real.dtype if found else None
 
 
 def parts_of(z: Any, dtype: Any = None) -> tuple[Op, Op | None]:
@@ -139,15 +155,23 @@ def parts_of(z: Any, dtype: Any = None) -> tuple[Op, Op | None]:
         DTypeError: for what is no array of numbers.
     """
     if isinstance(z, Complex):
-        return z.real, z.imag
+        own = dtype if _dtype_of(z) is None else _dtype_of(z)
+        return _part(z.real, own), _part(z.imag, own)
     if isinstance(z, complex) and not isinstance(z, np.generic):
-        z = np.asarray(z, None if dtype is None else Complex(np.empty(0, dtype), None).dtype)
+        return _part(z.real, dtype), _part(z.imag, dtype)
     if not isinstance(z, Op) and np.iscomplexobj(z):
         array = np.asarray(z)
         return as_term(array.real), as_term(array.imag)
-    if isinstance(z, int | float) and not isinstance(z, bool | np.generic) and dtype is not None:
-        return as_term(np.asarray(z, dtype)), None
-    return as_term(z), None
+    return _part(z, dtype), None
+
+
+def _part(x: Any, dtype: Any) -> Any:
+    """A part as it is, but a number of Python as a term, of a dtype that holds it."""
+    if isinstance(x, Op) or isinstance(x, np.ndarray):
+        return x
+    if type(x) in (int, float) and dtype is not None and (type(x) is int or is_float(dtype)):
+        return as_term(np.asarray(x, dtype))
+    return as_term(x)
 
 
 def _inverse(x: Op, y: Op) -> Complex:

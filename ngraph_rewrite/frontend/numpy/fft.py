@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``ng.numpy.fft``: the array API standard's extension. Complex arrays are pairs of terms, of the class `Complex`.
 
-Transforms are made of products of matrices, so that they run on every target and have derivatives. The axis that is
-transformed has a known length; others need none.
+Sums along an axis are one op, of which targets make products of matrices, or steps: so they run everywhere, and have
+derivatives. The axis that is transformed has a known length; others need none.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import numpy as np
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.absent import refused
 from ngraph_rewrite.frontend.numpy.complex_pairs import Complex, parts_of, real_term
+from ngraph_rewrite.frontend.numpy.creation import zeros_like
 from ngraph_rewrite.frontend.numpy.elementwise import multiply
-from ngraph_rewrite.frontend.numpy.fourier import Sums, fourier, length_of
+from ngraph_rewrite.frontend.numpy.fourier import fourier, real_fourier
 from ngraph_rewrite.frontend.numpy.fourier_axes import (
     NORMS,
+    as_floats,
     chosen_axes,
     float_dtype,
     known_length,
@@ -27,11 +29,10 @@ from ngraph_rewrite.frontend.numpy.fourier_axes import (
     positive_count,
     scale_of,
     spacing,
-    with_axis,
 )
 from ngraph_rewrite.frontend.numpy.manipulation import roll
-from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term, on_device, places
-from ngraph_rewrite.ops.checks import one_of
+from ngraph_rewrite.frontend.numpy.operands import Array, Axis, as_term, each, on_device
+from ngraph_rewrite.ops.checks import one_of, position
 from ngraph_rewrite.terms.op import Op
 
 
@@ -81,7 +82,7 @@ def rfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None
     (2, 5)
     """
     (x, _), size, at = lines_of("rfft", real_term(a), n, axis)
-    return _moved(fourier(x, None, Sums(size, -1, size // 2 + 1)), at, scale_of("rfft", norm, size, -1))
+    return _scaled(fourier(x, None, at, size, -1, size // 2 + 1), scale_of("rfft", norm, size, -1))
 
 
 def irfft(a: Array | Complex, n: int | None = None, axis: int = -1, norm: str | None = None) -> Op:
@@ -96,10 +97,11 @@ def irfft(a: Array | Complex, n: int | None = None, axis: int = -1, norm: str | 
     float32[2, 9]
     """
     (x, y), size, at = lines_of("irfft", a, n, axis, halves=True)
-    twice = np.where(2 * np.arange(length_of(x)) % size == 0, 1, 2)  # those that have a conjugate on the other side
-    factors = as_term((twice * scale_of("irfft", norm, size, 1)).astype(x.dtype))
-    halves = multiply(x, factors), None if y is None else multiply(y, factors)
-    return with_axis(fourier(*halves, Sums(size, 1, size, is_real=True))[0], -1, at)
+    kept = known_length("irfft", x, at)
+    twice = np.where(2 * np.arange(kept) % size == 0, 1, 2)  # those that have a conjugate on the other side
+    factors = (twice * scale_of("irfft", norm, size, 1)).astype(x.dtype).reshape(-1, *[1] * (x.rank - 1 - at))
+    halves = multiply(x, as_term(factors)), None if y is None else multiply(y, as_term(factors))
+    return real_fourier(*halves, at, size, 1)
 
 
 def fft2(a: Array | Complex, s: Sequence[int] | None = None, axes: Axis = (-2, -1), norm: str | None = None) -> Complex:
@@ -125,7 +127,7 @@ def ifft2(
 
 
 def fftn(a: Array | Complex, s: Sequence[int] | None = None, axes: Axis = None, norm: str | None = None) -> Complex:
-    """`fft` along some axes, or all of them.
+    """`fft` along some axes, or all of them; twice along one that is named twice, as in NumPy.
 
     Args:
         s: How many elements there are along each of the axes; without `axes`, along the last ones.
@@ -137,8 +139,7 @@ def fftn(a: Array | Complex, s: Sequence[int] | None = None, axes: Axis = None, 
     >>> ng.numpy.fft.fftn(ng.placeholder((3, 8, 6)), s=(16, 4)).shape
     (3, 16, 4)
     """
-    found: Complex = _each("fftn", a, chosen_axes("fftn", a, s, axes), norm, -1)
-    return found
+    return _as_complex("fftn", _each("fftn", a, chosen_axes("fftn", a, s, axes), norm, -1))
 
 
 def ifftn(a: Array | Complex, s: Sequence[int] | None = None, axes: Axis = None, norm: str | None = None) -> Complex:
@@ -148,8 +149,7 @@ def ifftn(a: Array | Complex, s: Sequence[int] | None = None, axes: Axis = None,
     >>> ng.numpy.fft.ifftn(ng.placeholder((3, 8, 6)), axes=(0, 1)).shape
     (3, 8, 6)
     """
-    found: Complex = _each("ifftn", a, chosen_axes("ifftn", a, s, axes), norm, 1)
-    return found
+    return _as_complex("ifftn", _each("ifftn", a, chosen_axes("ifftn", a, s, axes), norm, 1))
 
 
 def rfft2(a: Array, s: Sequence[int] | None = None, axes: Axis = (-2, -1), norm: str | None = None) -> Complex:
@@ -179,7 +179,7 @@ def rfftn(a: Array, s: Sequence[int] | None = None, axes: Axis = None, norm: str
     >>> ng.numpy.fft.rfftn(ng.placeholder((3, 8, 6))).shape
     (3, 8, 4)
     """
-    *others, (axis, size) = chosen_axes("rfftn", a, s, axes)
+    *others, (axis, size) = chosen_axes("rfftn", a, s, axes, least=1)
     found: Complex = _each("rfftn", rfft(a, size, axis, norm), others, norm, -1)
     return found
 
@@ -191,8 +191,8 @@ def irfftn(a: Array | Complex, s: Sequence[int] | None = None, axes: Axis = None
     >>> ng.numpy.fft.irfftn(ng.placeholder((3, 8, 4)), s=(3, 8, 7)).shape
     (3, 8, 7)
     """
-    *others, (axis, size) = chosen_axes("irfftn", a, s, axes)
-    return irfft(_each("irfftn", a, others, norm, 1), size, axis, norm)
+    *others, (axis, size) = chosen_axes("irfftn", a, s, axes, least=1)
+    return irfft(_each("irfftn", a, others, norm, 1), None if s is None else size, axis, norm)
 
 
 def hfft(a: Array | Complex, n: int | None = None, axis: int = -1, norm: str | None = None) -> Op:
@@ -274,21 +274,25 @@ def ifftshift(x: Array | Complex, axes: Axis = None) -> Any:
 
 def _whole(call: str, a: Array | Complex, n: int | None, axis: int, norm: str | None, sign: int) -> Complex:
     (x, y), size, at = lines_of(call, a, n, axis)
-    return _moved(fourier(x, y, Sums(size, sign, size)), at, scale_of(call, norm, size, sign))
+    return _scaled(fourier(x, y, at, size, sign, size), scale_of(call, norm, size, sign))
 
 
-def _each(call: str, z: Any, axes: Sequence[tuple[int, int | None]], norm: str | None, sign: int) -> Any:
-    """The transform along each of some axes, the last one first."""
+def _each(call: str, z: Any, axes: Sequence[tuple[int, int]], norm: str | None, sign: int) -> Any:
+    """The transform along each of some axes, the last one first; without any the array itself."""
     for axis, size in reversed(axes):
         z = _whole(call, z, size, axis, norm, sign)
     return z
 
 
-def _moved(parts: tuple[Op, Op | None], axis: int, scale: float) -> Complex:
-    x, y = parts
-    assert y is not None
-    found = Complex(x, y) if scale == 1 else Complex(x, y).apply(lambda part: multiply(part, scale))
-    return found.apply(lambda part: with_axis(part, -1, axis))
+def _as_complex(call: str, z: Any) -> Complex:
+    x, y = (None if part is None else as_floats(call, part) for part in parts_of(z))
+    assert x is not None
+    return Complex(x, zeros_like(x) if y is None else y)
+
+
+def _scaled(parts: tuple[Op, Op], scale: float) -> Complex:
+    found = Complex(*parts)
+    return found if scale == 1 else found.apply(lambda part: multiply(part, scale))
 
 
 def _other_way(call: str, norm: str | None) -> str:
@@ -297,7 +301,8 @@ def _other_way(call: str, norm: str | None) -> str:
 
 def _shifted(call: str, x: Array | Complex, axes: Axis, sign: int) -> Any:
     real, imag = parts_of(x)
-    chosen = places(call, axes, real.rank)
+    named = range(real.rank) if axes is None else each(axes)
+    chosen = tuple(checked(call, position, axis, real.rank) for axis in named)
     by = tuple(sign * (known_length(call, real, axis) // 2) for axis in chosen)
 
     def shifted(part: Op) -> Op:

@@ -11,9 +11,7 @@ from ngraph_rewrite.errors import AttributeValueError, DTypeError, LengthError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.choice import cast
 from ngraph_rewrite.frontend.numpy.complex_pairs import Complex, parts_of
-from ngraph_rewrite.frontend.numpy.fourier import part_of
-from ngraph_rewrite.frontend.numpy.manipulation import moveaxis
-from ngraph_rewrite.frontend.numpy.operands import Array, Axis, each, positional
+from ngraph_rewrite.frontend.numpy.operands import Array, Axis, each, part_along, positional
 from ngraph_rewrite.ops.checks import as_index, one_of, position, several
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -26,41 +24,43 @@ NORMS = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 def lines_of(
     call: str, a: Array | Complex, n: int | None, axis: int, halves: bool = False
 ) -> tuple[tuple[Op, Op | None], int, int]:
-    """The parts with an axis as the last one, as many elements of it as count, how many are summed, and the axis.
+    """The parts with as many elements of an axis as count, how many are summed, and which axis that is.
 
     Args:
         halves: Whether the axis has those on one side of the spectrum only.
     """
-    x, y = (None if z is None else _floats(positional(call, z)) for z in parts_of(a))
+    x, y = (None if z is None else as_floats(call, z) for z in parts_of(a))
     assert x is not None
     at = checked(call, position, axis, x.rank)
     own = known_length(call, x, at)
     size = positive_count(call, n if n is not None else 2 * (own - 1) if halves else own)
     kept = min(own, size // 2 + 1 if halves else size)
-    x, y = (None if z is None else part_of(with_axis(z, at, -1), -1, 0, kept) for z in (x, y))
+    x, y = (z if z is None or kept == own else part_along(z, at, 0, kept) for z in (x, y))
     assert x is not None
     return (x, y), size, at
 
 
-def with_axis(x: Op, source: int, destination: int) -> Op:
-    """`x` with an axis at another place."""
-    return x if source % x.rank == destination % x.rank else moveaxis(x, source, destination)
+def chosen_axes(
+    call: str, a: Array | Complex, s: Sequence[int] | None, axes: Axis, least: int = 0
+) -> list[tuple[int, int]]:
+    """Each axis, in the order given, which may name one twice, with how many elements of it are summed.
 
-
-def chosen_axes(call: str, a: Array | Complex, s: Sequence[int] | None, axes: Axis) -> list[tuple[int, int | None]]:
-    """Each axis, with how many elements of it are summed: None for all of them, if nothing is said."""
+    Args:
+        least: How many axes there have to be.
+    """
     x = parts_of(a)[0]
     given = None if s is None else checked(call, several, s, "s")
     if axes is None:
         chosen = list(range(0 if given is None else x.rank - len(given), x.rank))
     else:
         chosen = [checked(call, position, axis, x.rank) for axis in each(axes)]
-    if not chosen or min(chosen) < 0 or (given is not None and len(given) != len(chosen)):
+    if len(chosen) < least or min(chosen, default=0) < 0 or (given is not None and len(given) != len(chosen)):
         what = f"{call}: {s} are not the lengths of the axes {axes}, of {x.rank}"
-        raise AttributeValueError(what, where=user_line(), do="give a length for each axis, and one axis at least")
-    if given is None:
-        return [(axis, None) for axis in chosen]
-    counts = [known_length(call, x, axis) if n == -1 else n for axis, n in zip(chosen, given, strict=True)]
+        do = "give a length for each axis" + (", and one axis at least" if least else "")
+        raise AttributeValueError(what, where=user_line(), do=do)
+    counts = [
+        known_length(call, x, k) if n == -1 else n for k, n in zip(chosen, given or [-1] * len(chosen), strict=True)
+    ]
     return [(axis, positive_count(call, n)) for axis, n in zip(chosen, counts, strict=True)]
 
 
@@ -121,7 +121,9 @@ def scale_of(call: str, norm: str | None, n: int, sign: int) -> float:
     return 1 / n if (name == "forward") == (sign < 0) else 1.0
 
 
-def _floats(x: Op) -> Op:
-    if x.dtype in ("float32", "float64"):
-        return x
-    return cast(x, "float32" if x.dtype in ("float16", "bfloat16") else "float64")
+def as_floats(call: str, x: Array) -> Op:
+    """A part as a term of float32 or float64, in which it is transformed."""
+    term = positional(call, x)
+    if term.dtype in ("float32", "float64"):
+        return term
+    return cast(term, "float32" if term.dtype in ("float16", "bfloat16") else "float64")
