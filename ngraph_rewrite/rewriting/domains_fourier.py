@@ -20,7 +20,7 @@ _SPLIT = 70  # a length that is transformed in steps
 def _lines(position: int, known: Known, wish: TensorType | None, domain: Domain) -> Types | None:
     """Lines of a known length, one behind the other or side by side, and as many again for imaginary parts."""
     if position:
-        return [known[0]] if position == 1 and 0 in known else []
+        return [known[0]] if 0 in known else []
     if 1 in known:
         return [known[1]]
     a, b, c = domain.lengths
