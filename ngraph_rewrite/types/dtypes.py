@@ -55,7 +55,7 @@ def as_dtype(dtype: Any) -> DType:
     except (TypeError, ValueError, SyntaxError) as error:  # NumPy reads a text with commas as fields
         raise DTypeError(f"{dtype!r} is not a dtype") from error
     if found not in KNOWN:
-        do = AS_PARTS if found.kind == "c" else f"use one of {', '.join(map(str, DTYPES))}"
+        do = f"use one of {', '.join(map(str, DTYPES))}" + (f", or {AS_PARTS}" if found.kind == "c" else "")
         raise DTypeError(f"dtype {found} is not supported", do=do)
     return KNOWN[found]
 
