@@ -217,6 +217,26 @@ def test_an_axis_may_be_of_a_multiple_of_an_unknown_length(transformer: ng.Trans
         computation(np.ones(6))
 
 
+def test_a_product_of_lengths_is_solved_once_the_others_are_known(transformer: ng.Transformer) -> None:
+    n, m = ng.Length.symbol("n"), ng.Length.symbol("m")
+    x, y = ng.placeholder((m * n,), name="x"), ng.placeholder((n,), name="y")
+    computation = transformer.computation(ng.numpy.sum(ng.numpy.reshape(x, (m, n)) + y, axis=1), x, y)
+    assert computation(np.ones(6), np.ones(3)).tolist() == [6, 6]
+    with pytest.raises(ng.ComputationError, match=r"x has shape \(7,\), its axes are"):
+        computation(np.ones(7), np.ones(3))
+
+
+def test_a_length_that_no_argument_solves_is_told(transformer: ng.Transformer) -> None:
+    n, m = ng.Length.symbol("n"), ng.Length.symbol("m")
+    for length, says in (
+        (m * n, r"says what m and n are, of which m\*n is 6"),
+        (n // 2, r"says what n is, of which \(n //"),
+    ):
+        x = ng.placeholder((length,), name="x")
+        with pytest.raises(ng.ComputationError, match=rf"(?s){says}.*add an argument with an axis of length"):
+            transformer.computation(ng.numpy.sum(x), x)(np.ones(6))
+
+
 def test_a_length_no_argument_shows_is_an_error(transformer: ng.Transformer) -> None:
     with pytest.raises(ng.LengthError):
         transformer.computation(ng.broadcast(ng.constant(1.0), [N]))()

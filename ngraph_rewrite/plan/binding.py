@@ -13,7 +13,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.axes import Axes, Axis
-from ngraph_rewrite.types.lengths import Length, bind, solved
+from ngraph_rewrite.types.lengths import Extent, Length, bind, solved
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import tensors
 
@@ -28,21 +28,52 @@ def bind_lengths(inputs: Sequence[Op], shapes: Sequence[tuple[int, ...]]) -> dic
     for placeholder, shape in zip(inputs, shapes, strict=True):
         if len(shape) != placeholder.rank:
             raise _misfit(placeholder, shape)
-        for length, actual in zip(placeholder.shape, shape, strict=True):
-            shown = solved(length, actual) if isinstance(length, Length) else None
-            if shown is None:
-                continue
-            name, value = shown
-            if binding.setdefault(name, value) != value:
-                raise ComputationError(
-                    f"the length {name} is {binding[name]} in one argument and {value} in another",
-                    where=placeholder.info.place,
-                    do="give equal ones, or name another length where the axis is made: ng.Length.symbol('other')",
-                )
+        _solve(placeholder, placeholder.shape, shape, binding)
     for placeholder, shape in zip(inputs, shapes, strict=True):
-        if tuple(bind(n, binding) for n in placeholder.shape) != shape:
-            raise _misfit(placeholder, shape)
+        bound = tuple(bind(n, binding) for n in placeholder.shape)
+        if bound != shape:  # such as a product of which one factor is known by now
+            _solve(placeholder, bound, shape, binding)
+            bound = tuple(bind(n, binding) for n in bound)
+        if bound != shape:
+            raise _misfit(placeholder, shape) if _fails(bound, shape) else _unsolved(placeholder, bound, shape)
     return binding
+
+
+def _solve(placeholder: Op, lengths: Sequence[Extent], shape: Sequence[int], binding: dict[str, int]) -> None:
+    """Bind what the lengths of a placeholder say alone."""
+    for length, actual in zip(lengths, shape, strict=True):
+        shown = solved(length, actual) if isinstance(length, Length) else None
+        if shown is None:
+            continue
+        name, value = shown
+        if binding.setdefault(name, value) != value:
+            raise ComputationError(
+                f"the length {name} is {binding[name]} in one argument and {value} in another",
+                where=placeholder.info.place,
+                do="give equal ones, or name another length where the axis is made: ng.Length.symbol('other')",
+            )
+
+
+def _fails(bound: Sequence[Extent], shape: Sequence[int]) -> bool:
+    """Whether a shape does not fit, whatever lengths that no argument says may be."""
+    pairs = zip(bound, shape, strict=True)
+    return any(n != m if isinstance(n, int) else _is_alone(n) for n, m in pairs)
+
+
+def _is_alone(length: Length) -> bool:
+    """Whether a length has one symbol that an argument says, if it can have that length at all."""
+    return any(solved(length, value) is not None for value in range(2 * abs(length.terms[0][1])))
+
+
+def _unsolved(placeholder: Op, bound: Sequence[Extent], shape: Sequence[int]) -> ComputationError:
+    length, actual = next((n, m) for n, m in zip(bound, shape, strict=True) if isinstance(n, Length))
+    names = f"{' and '.join(length.names)} {'is' if len(length.names) == 1 else 'are'}"
+    return ComputationError(
+        f"the argument for {describe(placeholder, 1)} has shape {shape}, and no argument says what {names}, of which"
+        f" {length!r} is {actual}",
+        where=placeholder.info.place,
+        do=f"add an argument with an axis of length {length.names[0]}, or give this axis a length of its own",
+    )
 
 
 def _misfit(placeholder: Op, shape: tuple[int, ...]) -> ComputationError:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Domain:
     axes: tuple[Axis, ...]
     dtypes: tuple[DType, ...]
     numbers: tuple[float, ...] = ()
+    # Whether attributes are tried that no op proposes, so that a type rule may fail in any way.
+    beyond: ClassVar[bool] = False
 
     @property
     def known(self) -> bool:
@@ -107,6 +109,17 @@ class Domain:
         everything = list(values)
         step = max(1, len(everything) // 24) | 1
         return everything[::step]
+
+    def varied(
+        self, values: list[tuple[Any, ...]], free: Mapping[str, int], given: Sequence[Any]
+    ) -> list[tuple[Any, ...]]:
+        """Which attributes are tried of those that are proposed: all.
+
+        Args:
+            free: The attributes that nothing says, and where they stand.
+            given: Values of attributes of other ops.
+        """
+        return values
 
     def variants(self, like: TensorType) -> Types:
         """Types that combine with a named one: fewer axes, more, in another order, another dtype."""

@@ -95,8 +95,10 @@ def _along(position: int, known: Known, wish: TensorType | None, domain: Domain)
     if position == 0:
         near = known.get(1)
         return _some(wish, domain) if near is None else [near.with_dtype(d) for d in domain.dtypes]
+    if position == 2 and 0 in known and 1 in known:
+        return [known[1].with_dtype(known[0].dtype)]
     if position == 2:
-        return [known[1].with_dtype(known[0].dtype)] if 0 in known and 1 in known else []
+        return [t for t in domain.pool("semi") if t.rank]
     x = known.get(0, wish)
     if x is None:
         return [t.with_dtype(INT64) for t in domain.pool("semi") if t.rank]

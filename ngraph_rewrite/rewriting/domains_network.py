@@ -25,7 +25,7 @@ def _images(position: int, known: Mapping[int, TensorType], wish: Wish, domain: 
         orders = [[_C, _Y, _X, n], [n, _C, _Y], [_Y, n, _C, _X], [_C, _X], [more, _Z, _Y, _C, n, _X]]
         return [TensorType(d, Axes(o)) for o in orders for d in dtypes]
     windows = [Axis("R", 2), Axis("S", 3), Axis("T", 1)]
-    sets = [[Axis("C", c), *windows[:r], Axis("K", k)] for r in (1, 2, 3) for c in (4, 2) for k in (2, 4)]
+    sets = [[Axis("C", c), *windows[:r], Axis("K", k)] for r in (1, 2, 3) for c in (4, 2, 1) for k in (2, 4)]
     if other is not None:
         spatial = sum(a in (_Y, _X, _Z) for a in other.axes)
         sets = [s for s in sets if len(s) - 2 == spatial]

@@ -35,7 +35,7 @@ def _images(position: int, known: Known, wish: Wish, domain: Domain) -> Types:
         return [TensorType(d, s) for shape in fitting for s in _standing(domain, *shape) for d in dtypes]
     rank = 2 if other is None else len(features(other.axes)) - 1
     sizes = (2, 3, 1)[:rank]
-    return [TensorType(d, anonymous((c, *sizes, k))) for c in (4, 2) for k in (4, 2) for d in dtypes]
+    return [TensorType(d, anonymous((c, *sizes, k))) for c in (4, 2, 1) for k in (4, 2) for d in dtypes]
 
 
 def _slides(count: int) -> Iterator[tuple[tuple[Any, ...], ...]]:

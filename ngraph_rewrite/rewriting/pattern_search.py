@@ -62,7 +62,12 @@ class PatternSearch:
 
     def make(self, definition: OpDef, args: tuple[Op, ...], attrs: tuple[Any, ...]) -> Op | None:
         self.tries -= 1
-        return self.bank.attempt(definition, args, attrs)
+        try:
+            return self.bank.attempt(definition, args, attrs)
+        except Exception:
+            if self.domain.beyond:
+                return None
+            raise
 
     def admits(self, before: Bindings, now: Bindings) -> bool:
         return self.solver is None or self.solver.admits(before, now)
@@ -93,7 +98,7 @@ class PatternSearch:
             fixed.update(self.solver.forced(dict(pattern.binds), bound))
         binds = {n: a for a, n in reversed(pattern.binds)}  # of a name that stands twice, where it stands first
         same = {a: binds[n] for a, n in pattern.binds}
-        values = self.attributes(definition, args, wish, fixed)
+        values = self.attributes(definition, args, wish, fixed, bound)
         if self.bank.refuses(definition, args):  # it goes on as if each had been tried
             self.tries -= min(self.tries, sum(1 for _ in self.options(f"{site}=", values)))
             return
@@ -109,14 +114,16 @@ class PatternSearch:
                     yield term, now
 
     def attributes(
-        self, definition: OpDef, args: tuple[Op, ...], wish: TensorType | None, fixed: Bindings
+        self, definition: OpDef, args: tuple[Op, ...], wish: TensorType | None, fixed: Bindings, bound: Bindings
     ) -> Sequence[tuple[Any, ...]]:
         """What to try of attributes of which some are fixed."""
         names = definition.attributes
         if len(fixed) == len(names) and not definition.apart:
             return [tuple(fixed[a] for a in names)]
         values = attribute_values(definition, tuple(a.type for a in args), wish, self.domain)
-        return _equal(names, values, fixed) if definition.apart and fixed else values
+        values = _equal(names, values, fixed) if definition.apart and fixed else values
+        free = {name: i for i, name in enumerate(names) if name not in fixed}
+        return self.domain.varied(values, free, [v for v in bound.values() if not isinstance(v, Op)])
 
     def groupings(self, definition: OpDef, args: tuple[Op, ...], site: str) -> Iterator[Op]:
         """Nests of some operands: grouped from the left, from the right and in the middle, and in another order."""

@@ -18,6 +18,8 @@ _INTEGER, _USUAL, _LONGEST = re.compile(r"(?<![\w.])\d{1,4}(?![\w.])"), 3, 1024
 _QUOTED, _DTYPES = re.compile(r"'(\w+)'"), {str(d): d for d in DTYPES}
 # Where a length is cut into parts, two of them are another case than one.
 _PARTS = re.compile("//|%")
+# Which element is taken of a tuple.
+_PLACES = re.compile(r"(?<=[\w)\]])\[-?\d+\]")
 # Numbers in a text, with and without a point, and so many of them; those that constants are filled with anyway.
 _NUMBER, _MOST = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])"), 8
 _FILLED = (0, 1, 2, -1, 0.5)
@@ -38,6 +40,22 @@ def guard_lengths(rule: Rule) -> tuple[int, ...]:
     said = (n for n in map(int, _INTEGER.findall(text)) if _USUAL < n <= _LONGEST)
     parts = 2 if _PARTS.search(text) else 1
     return tuple(dict.fromkeys(n for one in said for n in (one, one + 1, parts * one)))
+
+
+def attribute_numbers(rule: Rule) -> tuple[float, ...]:
+    """Numbers that attributes may have to have: those that stand in a guard and its clauses, and those beside them.
+
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> equation = "slice(x, starts=a, stops=b, steps=c) => x\\n    if c[0] > 4"
+    >>> rule, = parse_rules(f"simplify semi\\nrule r: {equation}", "my.rules", "my")
+    >>> attribute_numbers(rule)
+    (4, 5, 3)
+    """
+    if rule.guard is None:
+        return ()
+    text = " ".join([rule.guard.text, *(c.expression.text for c in rule.clauses if isinstance(c, Where))])
+    found = numbers_in(_PLACES.sub("", text))
+    return tuple(dict.fromkeys(m for n in found for m in (n, n + 1, n - 1) if m <= _LONGEST))
 
 
 def guard_dtypes(rule: Rule) -> tuple[DType, ...]:

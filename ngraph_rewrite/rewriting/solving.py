@@ -32,7 +32,7 @@ from ngraph_rewrite.types.tuples import TupleType
 Bindings = Mapping[str, Any]
 MAX_RANK = 8
 # Up to this rank terms are drawn anyway; what a guard wants beyond it has few elements along the further axes.
-USUAL_RANK, _FURTHER = 4, (2, 1, 2, 1)
+USUAL_RANK, _FURTHER = 3, (2, 1, 2, 1)
 # Of the axes of a shape, so many orders are tried.
 ORDERS = 6
 # Of so many types, and pools of them, edges are kept.

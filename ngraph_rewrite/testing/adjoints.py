@@ -41,6 +41,7 @@ from ngraph_rewrite.testing.findings import (
     finding,
     said,
 )
+from ngraph_rewrite.testing.limits import too_large
 from ngraph_rewrite.testing.printing import program
 from ngraph_rewrite.testing.proof.adjoint import prove_adjoint
 from ngraph_rewrite.testing.strategies import DISTINCT, Example, examples_of, valued_leaves
@@ -55,6 +56,8 @@ ENOUGH = 0.2
 _LEAST = 3
 # So many times the examples are drawn: those with floats that are not float64 do not count.
 _SPARE = 3
+# One in so many examples goes beyond the usual lengths, ranks and attributes, and none has arrays of more elements.
+_VARIED, _ELEMENTS = 6, 64
 # So many times as large as drawn are values where the exponential of one is not a number any more.
 _FAR = (30.0, 5000.0, -5000.0)
 # How many more wrong examples are looked at for a smaller one.
@@ -229,8 +232,9 @@ def search_adjoints(rule: Rule, context: Context) -> Search:
     effort = context.effort
     context.matcher(rule)  # that takes its own time
     stop = time.process_time() + effort.seconds
-    drawn = examples_of(rule, _SPARE * effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,))
-    search = _searched(rule, context, (e for e in drawn if is_double(e.instance.term)), stop)
+    drawn = examples_of(rule, _SPARE * effort.examples, effort.seed, (FLOAT64, BOOL), (DISTINCT,), _VARIED)
+    fitting = (e for e in drawn if is_double(e.instance.term) and not too_large(e.instance.term, _ELEMENTS))
+    search = _searched(rule, context, fitting, stop)
     if search.drawn or rule.guard is None:
         return search
     return _searched(replace(rule, guard=None), context, _in_double(rule, effort), stop + effort.seconds)

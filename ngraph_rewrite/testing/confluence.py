@@ -122,17 +122,28 @@ def _summary(rule: Rule, looked: _Looked) -> Finding:
     if looked.unseen:
         return finding(rule, CHECK, OPEN, f"{looked.unseen} of its partners were not looked at: the time was over")
     if looked.apart:
-        meeting, why = looked.apart[0]
-        rest = len(looked.apart) - 1
-        more = f", nor with {rest} other{'s' if rest > 1 else ''}" if rest else ""
-        other = meeting.partners.other(rule).name
-        return finding(rule, CHECK, WAIVED, f"does not join with {other}{more}; waived: {why}", other=other)
+        other = looked.apart[0][0].partners.other(rule).name
+        return finding(rule, CHECK, WAIVED, _waived(rule, looked.apart), other=other)
     if looked.meetings:
         but = f", {looked.ones} of them but for where a length of 1 stands" if looked.ones else ""
         return finding(rule, CHECK, PASSED, f"{looked.meetings} meetings join{but}")
     if looked.vacuous:
         return finding(rule, CHECK, NONE, f"{looked.vacuous} overlaps, and no term in which both rules fire was found")
     return finding(rule, CHECK, NONE, "it overlaps with no rule but those that stand before it")
+
+
+def _waived(rule: Rule, apart: Iterable[tuple[Meeting, str | None]]) -> str:
+    """The rules with which a rule does not join, by the reasons that waive it: none of these covers the others."""
+    by_reason: dict[str | None, dict[str, None]] = {}
+    for meeting, why in apart:
+        by_reason.setdefault(why, {})[meeting.partners.other(rule).name] = None
+    return "; ".join(f"does not join with {_first_of([*names])}; waived: {why}" for why, names in by_reason.items())
+
+
+def _first_of(names: list[str]) -> str:
+    """The first of some names, and how many there are beside."""
+    rest = len(names) - 1
+    return f"{names[0]} and {rest} other{'s' if rest > 1 else ''}" if rest else names[0]
 
 
 def _unused(system: System, rule: Rule, context: Context) -> Waiver | None:

@@ -99,7 +99,8 @@ def _examples(rule: Rule, effort: Effort) -> Iterator[Example]:
         for turn in range(_DRAWS):
             common = i == 0 and turn < _DRAWS - 1
             example = draw_example(rule, random, _COMMON, (PLAIN, WILD)) if common else None
-            example = example or draw_example(rule, random, kinds=(PLAIN, WILD))
+            beyond = turn == _DRAWS - 1 and found is None
+            example = example or draw_example(rule, random, kinds=(PLAIN, WILD), varied=beyond)
             found = example or found
             if example is not None and all(v.size for v in example.choices[0].values()):
                 break

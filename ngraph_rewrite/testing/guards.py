@@ -49,6 +49,8 @@ CHECK = "guard"
 # One in so many drawn instances has its neighbours tried, every other one with all its lengths made equal. Of those at
 # one place on which the rule fires so many are compared, for one instance and for all.
 SHARE, OF_ONE, OF_ALL = 3, 2, 12
+# One in so many instances is of other lengths, ranks and attributes than are usual.
+VARIED = 4
 # So many searches are made for the first instances, however few are wanted: one may find none.
 SEARCHES = 12
 
@@ -139,7 +141,8 @@ class _Search:
         derives = self.rule.kind == "derive"
         dtypes = (FLOAT64, BOOL) if derives else COMMON_FIRST
         count, seed = max(2, self.context.effort.examples // SHARE), self.context.effort.seed
-        for example in itertools.islice(examples_of(self.rule, max(count, SEARCHES), seed, dtypes, ()), count):
+        drawn = examples_of(self.rule, max(count, SEARCHES), seed, dtypes, (), VARIED)
+        for example in itertools.islice(drawn, count):
             self.instances += 1
             term, target = example.instance.term, example.instance.target
             random = Random(f"{self.rule.name} {seed} {self.instances}")

@@ -55,7 +55,8 @@ NARROW: tuple[DType, ...] = (*(FLOAT16,) * 7, np.dtype("float32"))
 def far_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
     """Of a rule that makes narrow numbers, instances with one axis so long that a position is none of these.
 
-    A rule that casts to any dtype what it counts may make some: it has instances of the narrowest alone.
+    A rule that casts to any dtype what it counts may make some: it has instances of the narrowest alone. So may what
+    it counts in any dtype, beside what a wide one holds.
     """
     equation = written(rule)
     made = equation.partition("=>")[2].partition("\n    if ")[0]
@@ -63,15 +64,27 @@ def far_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
     ways: list[tuple[int, tuple[DType, ...]]] = [(length, COMMON_FIRST) for length in lengths]
     if _CASTS.search(made) and _COUNTS.search(equation):
         ways.append((LONG, _NARROWEST))
-    for length, dtypes in ways:
-        found = long_examples(rule, _SPARE * count, seed, 4 * length, length, both=False, dtypes=dtypes)
-        yield from islice((e for e in found if too_large(e.instance.term, length - 1)), count)
+    if _PLACES.search(equation):
+        ways += [(LONG, _NARROW_AND_WIDE)] * _AXES
+    for turn, (length, dtypes) in enumerate(ways):
+        found = long_examples(rule, _SPARE * count, seed + turn, 4 * length, length, both=False, dtypes=dtypes)
+        far = (e for e in found if too_large(e.instance.term, length - 1))
+        yield from (e._replace(choices=[*e.choices, _ones(e.choices[0])]) for e in islice(far, count))
+
+
+def _ones(values: Mapping[Op | Uid, Array]) -> dict[Op | Uid, Array]:
+    """Ones alone: there are as many as an axis is long."""
+    return {leaf: np.ones_like(value) for leaf, value in values.items()}
 
 
 # What is cast to a dtype that is not written out, and what counts or adds up.
 _CASTS = re.compile(r"\bcast\([^\n]*\bdtype=(?!')")
 _COUNTS = re.compile(r"\b(sum|prod|cumsum|cumprod|cumulative_sum|count_nonzero|argmax|argmin|iota|argsort)\(")
 _NARROWEST: tuple[DType, ...] = tuple(map(np.dtype, ("int8", "bool")))
+# Positions in a dtype that is not written out.
+_PLACES = re.compile(r"\biota\([^\n]*\bdtype=(?!')")
+_AXES = 3  # any of which may be the long one
+_NARROW_AND_WIDE: tuple[DType, ...] = (np.dtype("uint8"), INT64)
 
 
 # Of so many searches for long axes one is enough.

@@ -3,31 +3,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
+from random import Random
 
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.checks import THOROUGH, check_types_on
-from ngraph_rewrite.rewriting.domains_attributes import is_drawn
 from ngraph_rewrite.rewriting.dtype_classes import class_matches
 from ngraph_rewrite.rewriting.instances import Instance, fitting_matches
 from ngraph_rewrite.rewriting.interpret import Application
-from ngraph_rewrite.rewriting.pattern import App, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rule_errors import GUARD, LEFT
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.counterexample import rewritten
 from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, about, finding
+from ngraph_rewrite.testing.never import never
 from ngraph_rewrite.testing.printing import program
+from ngraph_rewrite.testing.strategies import draw_example
 
 # Instances of a rule for each ten examples that are drawn of it.
 PER_TEN = 4
 # So many are looked for, however few are wanted: the first may be hard to find.
 MANY = 20
+# And so many that go beyond the usual lengths and attributes, where no others are found.
+_FEW = 6
 TRIED = "matches none of the terms that were tried"
-NOWHERE = f"{TRIED}: does its guard ever hold? an op that does not take any tensors needs an ng.argument_domain"
 
 
 def check_types(rule: Rule, context: Context) -> Finding:
@@ -46,6 +49,10 @@ def check_types(rule: Rule, context: Context) -> Finding:
             last = found
             check_types_on(rule, found, bank)
             typed += 1
+        for found in () if typed else _beyond(rule, bank):
+            last = found
+            check_types_on(rule, found, bank)
+            typed += 1
     except RuleFileError as error:
         head, *_ = error.what.splitlines()
         says = head.partition(f": rule {rule.name} ")[2]
@@ -53,21 +60,14 @@ def check_types(rule: Rule, context: Context) -> Finding:
             return about(GUARD, rule, finding(rule, "types", FAILED, says, _shown_guard(rule, bank.failed, says)))
         return finding(rule, "types", FAILED, says, "" if last is None else _shown(rule, last, bank, says))
     if not typed:
-        return about(LEFT, rule, finding(rule, "types", FAILED, _nowhere(rule)))
+        return about(LEFT, rule, finding(rule, "types", FAILED, f"{TRIED}: {never(rule)}"))
     return finding(rule, "types", PASSED, f"{typed} instances")
 
 
-def _nowhere(rule: Rule) -> str:
-    """That no term was found, and what may be the reason."""
-    why = undrawn(rule)
-    return NOWHERE if why is None else f"{TRIED}: {why}"
-
-
-def undrawn(rule: Rule) -> str | None:
-    """Why no term can be drawn that the rule matches, if an op of its left side has attributes that nobody knows."""
-    ops = (part.definition for part in subpatterns(rule.left) if isinstance(part, App))
-    lacking = next((definition for definition in ops if not is_drawn(definition)), None)
-    return None if lacking is None else f"{lacking} has attributes, and no ng.attribute_domain says which"
+def _beyond(rule: Rule, bank: TrialBank) -> Iterator[Instance]:
+    """Instances of a rule of which no usual one was found."""
+    drawn = (draw_example(rule, Random(f"{rule.name} {rule.text} {i}"), kinds=(), varied=True) for i in range(_FEW))
+    return (example.instance for example in drawn if example is not None)
 
 
 def _shown(rule: Rule, found: Instance, bank: TrialBank, says: str) -> str:

@@ -21,12 +21,12 @@ from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.draws import lost_effect, other_draw
 from ngraph_rewrite.testing.evaluate import Undefined, Unknown, Values, evaluate
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding, comment, finding, said
+from ngraph_rewrite.testing.never import never
 from ngraph_rewrite.testing.rarely import rare_examples
 from ngraph_rewrite.testing.seldom import FLOATS
 from ngraph_rewrite.testing.shrinking import shrunk
-from ngraph_rewrite.testing.strategies import Example, draw_example
+from ngraph_rewrite.testing.strategies import Example, Usual, draw_example
 from ngraph_rewrite.testing.strategies.instances import TRIES
-from ngraph_rewrite.testing.typed import undrawn
 from ngraph_rewrite.testing.unknown import Unbound
 from ngraph_rewrite.types.tuples import tensors
 
@@ -35,6 +35,8 @@ ENOUGH = 0.2
 _IN_VAIN = 3
 # One in so many is drawn to go one of the ways to fire, and so often again for a value with elements.
 AIMED, _DRAWS = 3, 3
+# And one in so many goes beyond the usual lengths, ranks and attributes.
+_VARIED = 6
 # If so many were drawn to go each way and none did, it is not known whether the rule is right there, unless one of so
 # many more does, of searches that make so many terms.
 _PER_WAY, _MORE, _DEEP, _PATIENCE = 2, 24, 2000, 5
@@ -119,12 +121,12 @@ def _judged(rule: Rule, context: Context, search: Search) -> Finding:
     if not short or (search.late and search.compared >= _LEAST):
         if not search.filled and not wants_nothing(rule):
             return finding(rule, "values", OPEN, f"{said}, and none of their values has an element", comment(rule))
-        never = [f"`{guard}`" for guard in _never(rule, search, context.effort)]
-        if never:
-            return finding(rule, "values", OPEN, f"{said}, with elements on none where {' or '.join(never)}")
+        untaken = [f"`{guard}`" for guard in _never(rule, search, context.effort)]
+        if untaken:
+            return finding(rule, "values", OPEN, f"{said}, with elements on none where {' or '.join(untaken)}")
         return finding(rule, "values", PASSED, f"{said}{', and time was up' * short}")
     status = OPEN if search.late and search.compared else FAILED
-    why = None if search.compared else undrawn(rule)
+    why = None if search.compared else never(rule)
     said = f"{said}{', and time was up' * search.late}" if why is None else f"{said}: {why}"
     return finding(rule, "values", status, said, comment(rule))
 
@@ -185,7 +187,7 @@ def drawn_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
     Where a rule has several ways to fire, one in three goes one of them, with a value that has elements if it can.
     """
     in_vain, found, stop = 0, 0, time.process_time() + effort.seconds
-    ways = alternatives(rule)
+    ways, usual = alternatives(rule), Usual()
     for i in range(effort.examples):
         if i >= _LEAST and (not found or time.process_time() > stop):
             return
@@ -195,10 +197,12 @@ def drawn_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
             found += 1
             yield aimed
             continue
-        floats = i % 2 == 1 and in_vain < _IN_VAIN
+        varied = i % _VARIED == _VARIED - 2 or usual.lacking
+        floats = i % 2 == 1 and in_vain < _IN_VAIN and not varied
         example = draw_example(rule, random, FLOATS) if floats else None
         in_vain = in_vain + 1 if floats and example is None else 0 if floats else in_vain
-        example = example or draw_example(rule, random)
+        example = example or draw_example(rule, random, varied=varied)
+        usual.count(example, varied)
         if example is not None:
             found += 1
             yield example

@@ -234,3 +234,18 @@ def test_rules_that_ship_join_or_say_why_not(file: str) -> None:
         if rule.file == f"rules/{file}.rules":
             one = confluence_of(rule, Context(rules, QUICK))
             assert one.status != FAILED, str(one)
+
+
+def test_each_waiver_is_told_with_what_it_covers() -> None:
+    said = found(
+        "rule undo: -(-x) => x",
+        "rule minus: x + -y => x - y",
+        "rule decay @real: exp(-x) => reciprocal(exp(x))",
+        "waive confluence of minus and undo: it is gone before",
+        "waive confluence of decay and undo: either is right",
+        "waive confluence of minus and minus: either may be subtracted",
+    )["my.undo"]
+    assert said.status == WAIVED
+    first, second = said.says.split("; does not join with ")
+    assert first == "does not join with my.minus; waived: it is gone before"
+    assert second == "my.decay; waived: either is right"

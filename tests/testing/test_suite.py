@@ -83,7 +83,7 @@ def test_a_rule_that_no_term_was_drawn_for_is_told_what_its_ops_lack() -> None:
     op("suite.narrow", meaning=lambda term, x: x)(_seven)
     for left, says in (
         ("left_open(x, by=k)", "suite.left_open has attributes, and no ng.attribute_domain says which"),
-        ("narrow(x)", "does its guard ever hold? an op that does not take any tensors needs an ng.arg"),
+        ("narrow(x)", "its left side matches none: an op that does not take any tensors needs an ng.arg"),
     ):
         rules = parse_rules(f"simplify suite\nrule a: {left} => x", "my.rules", "my")
         found = check_types(rules.rules[0], Context(rules))

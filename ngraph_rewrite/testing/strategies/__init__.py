@@ -7,6 +7,7 @@ They shrink to small terms, give the same for the same seed in any process, and 
 from ngraph_rewrite.testing.strategies.drawing import begin, random_domain
 from ngraph_rewrite.testing.strategies.instances import (
     Example,
+    Usual,
     draw_example,
     examples_of,
     instances_of,
@@ -36,6 +37,7 @@ __all__ = [
     "PLAIN",
     "WILD",
     "Example",
+    "Usual",
     "any_application",
     "arrays",
     "axes",

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
+from ngraph_rewrite.rewriting.domain_varied import Varied
 from ngraph_rewrite.rewriting.pattern_search import Choices
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import DType, is_float
@@ -33,6 +34,20 @@ def random_domain(random: Random, dtypes: tuple[DType, ...] = COMMON_FIRST, othe
     floats = [d for d in dtypes if is_float(d)]
     first = random.choice(random.choice((dtypes, floats or dtypes)))
     return _domain(lengths, first, dtypes)
+
+
+def varied_domain(
+    random: Random, dtypes: tuple[DType, ...], said: tuple[float, ...] = (), strict: bool = False
+) -> Varied:
+    """A domain of known lengths to 6, of which some are the same, with other slices and attributes than are proposed.
+
+    Args:
+        said: Numbers that attributes may have.
+        strict: Whether attributes with numbers are never those that are proposed.
+    """
+    lengths = random.choices((2, 3, 4, 5, 6, 1), (5, 4, 6, 3, 3, 1), k=7)
+    plain = _domain(lengths, random.choice(dtypes), dtypes)
+    return Varied(plain.lengths, plain.axes, plain.dtypes, seed=random.getrandbits(32), said=said, strict=strict)
 
 
 def drawn_domain(draw: st.DrawFn, dtypes: tuple[DType, ...] = COMMON_FIRST, others: Sequence[int] = ()) -> Domain:

@@ -8,16 +8,17 @@ One in four is sought without solving, so that what a solved guard never comes t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from ngraph_rewrite.rewriting.domain import COMMON_FIRST
+from ngraph_rewrite.rewriting.domain import COMMON_FIRST, Domain
 from ngraph_rewrite.rewriting.instances import Instance, first_match
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.rewriting.said import guard_dtypes, guard_lengths
+from ngraph_rewrite.rewriting.said import attribute_numbers, guard_dtypes, guard_lengths
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.info import Uid
@@ -32,6 +33,7 @@ from ngraph_rewrite.testing.strategies.drawing import (
     drawn_domain,
     random_domain,
     simplest_first,
+    varied_domain,
 )
 from ngraph_rewrite.testing.strategies.values import PLAIN, WILD, leaf_values, random_values, valued_leaves
 from ngraph_rewrite.types.dtypes import DType
@@ -40,6 +42,12 @@ from ngraph_rewrite.types.dtypes import DType
 SEARCHES = 8
 TRIES = 60
 KINDS = (PLAIN, WILD, WILD, WILD)
+# After so many searches of which none found a usual instance there may be no such instances.
+_IN_VAIN = 3
+# So many of these searches take no attributes that ops propose, where an instance is to go beyond them.
+_STRICT = 6
+# How many elements an array has, at most, of an instance that goes beyond the usual lengths, and all of them together.
+_VARIED = 1 << 12, 1 << 14
 # Bits: for an integer Hypothesis would also try the numbers in modules around, and keep them in a folder .hypothesis.
 _SEED = st.tuples(*[st.booleans()] * 32)
 
@@ -58,12 +66,37 @@ class Example(NamedTuple):
         return as_python(self.instance.term, self.choices[0] if self.choices else None)
 
 
+@dataclass
+class Usual:
+    """Whether instances of the usual lengths, ranks and attributes are found.
+
+    Attributes:
+        found: How many were.
+        missed: How many searches found none.
+    """
+
+    found: int = 0
+    missed: int = 0
+
+    @property
+    def lacking(self) -> bool:
+        """Whether it is not worth while to search for more."""
+        return not self.found and self.missed >= _IN_VAIN
+
+    def count(self, example: Example | None, beyond: bool) -> None:
+        """Count a search, if it was for such an instance."""
+        if not beyond:
+            self.found += example is not None
+            self.missed += example is None
+
+
 def draw_example(
     rule: Rule,
     random: Random,
     dtypes: tuple[DType, ...] = COMMON_FIRST,
     kinds: Sequence[str] = KINDS,
     tries: int = TRIES,
+    varied: bool = False,
 ) -> Example | None:
     """An instance of a rule's left side for which its guard holds, with values; None if the generator finds none.
 
@@ -74,6 +107,7 @@ def draw_example(
     Args:
         kinds: How values are drawn, for each choice of values.
         tries: How many terms each search may make.
+        varied: Whether lengths, ranks, slices and attributes go beyond those.
 
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
     >>> rule, = parse_rules("simplify semi\\nrule r: -(-x) => x\\n    if x.rank == 4", "my.rules", "my")
@@ -81,13 +115,18 @@ def draw_example(
     4
     """
     bank, long = TrialBank(), guard_lengths(rule)
+    said_numbers = attribute_numbers(rule) if varied else ()
     said = tuple(d for d in guard_dtypes(rule) if d in dtypes or dtypes is COMMON_FIRST)  # bfloat16 is not among those
     for search in range(SEARCHES):
         solved = search > 0 or random.random() < 0.75
         solver = Solver(rule, bank.make, random.random() < 0.5) if solved and rule.guard is not None else None
         alone = (random.choice(said),) if said and random.random() < 0.5 else dtypes
-        found = first_match(rule, random_domain(random, alone, long), begin(random), bank, tries, solver)
-        if found is not None and not (long and too_large(found.term)):
+        if varied and search < SEARCHES - 1:  # the last one is as usual
+            domain: Domain = varied_domain(random, alone, said_numbers, search < _STRICT)
+        else:
+            domain = random_domain(random, alone, long)
+        found = first_match(rule, domain, begin(random), bank, tries, solver)
+        if found is not None and not ((long or varied) and too_large(found.term, *_VARIED if varied else ())):
             leaves = valued_leaves(found.term)
             return Example(found, bank, [random_values(random, leaves, kind) for kind in kinds])
     return None
@@ -119,10 +158,20 @@ def examples_of(
     seed: int = 0,
     dtypes: tuple[DType, ...] = COMMON_FIRST,
     kinds: Sequence[str] = KINDS,
+    varied: int | None = None,
 ) -> Iterator[Example]:
-    """Up to `count` examples of a rule, the same for the same seed; fewer where some searches find none."""
+    """Up to `count` examples of a rule, the same for the same seed; fewer where some searches find none.
+
+    Args:
+        varied: One in so many goes beyond the usual lengths, ranks and attributes, and all if no usual ones are found;
+            by default none.
+    """
+    usual = Usual()
     for i in range(count):
-        example = draw_example(rule, Random(f"{rule.name} {rule.text} {seed} {i}"), dtypes, kinds)
+        random, beyond = Random(f"{rule.name} {rule.text} {seed} {i}"), varied is not None and i % varied == 1
+        beyond = beyond or (varied is not None and usual.lacking)
+        example = draw_example(rule, random, dtypes, kinds, varied=beyond)
+        usual.count(example, beyond)
         if example is not None:
             yield example
 
