@@ -20,8 +20,8 @@ def never(rule: Rule) -> str:
     """Why none of the terms that were tried is an instance.
 
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
-    >>> equation = "transpose(x, perm=p) => x\\\\n    if p == (1, 0) and x.rank == 3"
-    >>> rule, = parse_rules(f"simplify semi\\\\nrule r: {equation}", "my.rules", "my")
+    >>> equation = "transpose(x, perm=p) => x\\n    if p == (1, 0) and x.rank == 3"
+    >>> rule, = parse_rules(f"simplify semi\\nrule r: {equation}", "my.rules", "my")
     >>> never(rule)
     'of 40 that its left side matches, each part of its guard holds of some, and all parts of none'
     """
