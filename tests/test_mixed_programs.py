@@ -46,6 +46,7 @@ NOT_REACHED = {
     "cpu.first_places": "no user writes it: rules of the target make it of the beginning of an order",
     "cpu.chosen_places": "no user writes it: a rule of the target makes it of what is put at running counts",
     "cpu.convolution": "no user writes it: a rule of the target makes it of convolutions",
+    "cpu.convolution_of_quads": "no user writes it: a rule of the target makes it of convolutions of bytes",
     "cpu.fourier": "no user writes it: a rule of the target makes it of Fourier transforms",
     "fused.attention": "no user writes it: rules of the target make it of products and softmax",
     "fused.mixture": "no user writes it: rules of the target make it of softmax and products",
