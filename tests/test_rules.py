@@ -22,13 +22,13 @@ from ngraph_rewrite.types.dtypes import DTYPES, finfo, is_float
 EXAMPLES = 4  # one in three is aimed at one way to fire
 # So many of rules that fire on few of them, or mostly where there is no element: on two or more each is compared.
 SELDOM = dict.fromkeys(
-    "cpu.last_elements_turned cpu.last_places_turned deriv_factors.cholesky deriv_spectra.svd_of_squares"
-    " spreading.spread_avg".split(),
+    "bytes.signed_bytes_by_weights.2 bytes.zero_beside_weights.1 cpu.last_elements_turned cpu.last_places_turned"
+    " cuda.pooling_avg deriv_factors.cholesky deriv_spectra.svd_of_squares spreading.spread_avg".split(),
     12,
 )
 SELDOM |= dict.fromkeys(
     "axes_composite.cross_entropy_softmax_empty convolution.convolution_nothing cpu.batch_gemm_of_halves_transposed"
-    " cuda.pooling_avg cuda.pooling_avg_counted cuda.pooling_min semi_functions.bitwise_invert_twice".split(),
+    " cuda.pooling_avg_counted cuda.pooling_min semi_functions.bitwise_invert_twice".split(),
     6,
 )
 
