@@ -32,11 +32,11 @@ def taken_apart(
         attributes: The same of names of attributes.
 
     >>> from ngraph_rewrite.rewriting.signatures import Signature
-    >>> nat = Signature("apart")
+    >>> nat = Signature("taken")
     >>> _ = nat.sort("Nat"), nat.operation("pair", ("Nat", "Nat"), "Nat"), nat.operation("f", ("Nat",), "Nat")
     >>> rule, = nat.rules("rule r: f(pair(x, f(y))) => y")
     >>> taken_apart(rule.left.args[0], "t", {"y": "y"}, {})[0]
-    ['t.definition is op_apart_pair', 't.args[1].definition is op_apart_f', 't.args[1].args[0] is y']
+    ['t.definition is op_taken_pair', 't.args[1].definition is op_taken_f', 't.args[1].args[0] is y']
     """
     tests, found = list[str](), dict[str, str]()
     _take(pattern, term, {**known}, {**attributes}, tests, found)

@@ -117,7 +117,8 @@ def test_one_is_hot(count: int, axis: int, shape: Any, kind: str, dtype: str, se
     if -len(shape) - 1 <= axis <= len(shape):
         low, high = (-count - 2, 127) if kind[0] == "i" else (0, 255 if kind == "uint8" else 2**64 - 1)
         rng = np.random.default_rng(seed)
-        x = np.asarray(np.where(rng.random(shape) < 0.2, high, rng.integers(low, count + 2, shape)), kind)
+        near = np.asarray(rng.integers(low, count + 2, shape), kind)
+        x = np.asarray(np.where(rng.random(shape) < 0.2, np.asarray(high, kind), near), kind)
         table = np.eye(count, dtype=dtype)
         inside = (x >= -count if kind[0] == "i" else True) & (x < count)
         wanted = table[np.where(inside, x, 0).astype(int)] if count else np.zeros((*shape, 0), dtype)
