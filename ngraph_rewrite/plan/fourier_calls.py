@@ -22,7 +22,7 @@ from ngraph_rewrite.types.axes import anonymous
 from ngraph_rewrite.types.dtypes import DType
 
 _EACH, _LINE_TIME = 0.1, 50  # nanoseconds of a number in a step of two, and what a line takes beside them
-_SHORT, _MANY = 256, 8  # so many short lines are transformed side by side
+_SHORT, _MANY = 256, 12  # shorter lines are transformed side by side, if there is one for so many of their numbers
 _TABLES = 32  # so many tables stay though no program has them
 _COMPLEX, _REAL, _HALVES = range(3)  # what lines are: complex, real, or one side of the spectrum of what is real
 
@@ -35,7 +35,7 @@ def fourier_call(term: Op, groups: Groups) -> Call:
     kind = _kind(n, own, len(loads) > 1, real)
     size, swapped = n if kind == _COMPLEX else n // 2, kind == _HALVES or (kind == _COMPLEX and sign > 0)
     how = (kind, int(swapped), -sign if kind == _REAL else sign, int(not real), *(*loads, 0)[:2], OUTPUT)
-    if inner != 1 or (size <= _SHORT and outer >= _MANY):
+    if inner != 1 or (size < _SHORT and outer * _MANY >= size):
         return _across(term, (outer, own, inner, wanted), size, how)
     return _along(term, (outer, own, wanted), size, how)
 

@@ -26,7 +26,7 @@ from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 
 _BESIDE = 8  # so many lines or more stay side by side
-_ONCE = 128  # lengths with other prime factors that are one product with a matrix
+_ONCE, _ALONE = 1 << 16, 1 << 14  # products of each of many lines with one matrix, at most, and of a single line
 _VECTORS, _SQUARE, _LONG = 16, 256, 1024  # convolutions are rows of vectors, or columns and rows if they are long
 
 
@@ -44,7 +44,8 @@ def _fourier(terms: Terms, x: Op, y: Op | None, sums: Sums) -> Parts:
     if suits(sums.n):
         parts = _stepped(terms, *(terms.shaped(z, *z.shape, 1) for z in (x, y) if z is not None), sums=sums)
         return each(parts, lambda z: terms.shaped(z, z.shape[0], sums.wanted))
-    if sums.n <= _ONCE:
+    products = length_of(x) * (1 if y is None else 2) * sums.wanted * (2 - sums.real)
+    if products <= (_ALONE if x.shape[0] == 1 else _ONCE):
         return at_once(terms, x, y, sums)
     first = _first_step(sums.n)
     if first is not None:

@@ -151,16 +151,41 @@ def test_lines_may_be_as_many_as_a_call_has() -> None:
                 np.testing.assert_allclose(one, other, rtol=0, atol=1e-4)
 
 
+def stats(name: str, shape: tuple[int, ...], axis: int = -1) -> Any:
+    x = ng.placeholder(shape)
+    with ng.make_transformer("cpu") as transformer:
+        compute = transformer.computation(getattr(ng.numpy.fft, name)(x, axis=axis).real, x)
+        compute(drawn(shape, "float32"))
+        return compute.stats()
+
+
+def kernels(name: str, shape: tuple[int, ...], axis: int = -1) -> set[str]:
+    """Which of the kernels of Fourier transforms there are."""
+    return {found.rsplit("_", 1)[0] for found in stats(name, shape, axis)["kernels"]} & {"fourier", "fourier_across"}
+
+
 def test_each_of_many_is_transformed_where_it_stands() -> None:
     """What `ng.numpy.fft` does along each axis is one kernel, and no axis is moved."""
-    x = ng.placeholder((4, 96, 128))
-    with ng.make_transformer("cpu") as transformer:
-        for axis in 1, 2:
-            compute = transformer.computation(ng.numpy.fft.fft(x, axis=axis).real, x)
-            compute(drawn((4, 96, 128), "float32"))
-            kernels = [name.rsplit("_", 1)[0] for name in compute.stats()["kernels"]]
-            assert "fourier_across" in kernels or "fourier" in kernels
-            assert compute.stats()["layout_copies"] == 0
+    for axis in 1, 2:
+        assert kernels("fft", (4, 96, 128), axis)
+        assert stats("fft", (4, 96, 128), axis)["layout_copies"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "n", "expected"),
+    [
+        ("fft", 4, 16, {"fourier_across"}),
+        ("fft", 1, 32, {"fourier"}),
+        ("fft", 5, 128, {"fourier"}),
+        ("rfft", 9, 512, {"fourier"}),  # half as many are a matrix of whole vectors
+        ("rfft", 9, 251, set()),
+        ("rfft", 1, 251, {"fourier"}),
+        ("rfft", 9, 257, {"fourier"}),
+    ],
+)
+def test_lines_become_what_takes_least_time(name: str, lines: int, n: int, expected: set[str]) -> None:
+    """Few short ones lie side by side; primes are a product, if it is short: one line would read a matrix alone."""
+    assert kernels(name, (lines, n)) == expected
 
 
 def test_steps_multiply_to_their_length() -> None:

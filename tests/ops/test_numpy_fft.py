@@ -96,6 +96,13 @@ def test_an_axis_that_is_named_twice_is_transformed_twice(name: str, axes: tuple
     assert_close(run(lambda a: getattr(nx.fft, name)(a, *given), a), getattr(np.fft, name)(a, *given))
 
 
+@pytest.mark.parametrize("name", OF_REAL)
+def test_of_no_elements_all_are_zeros_that_are_added(name: str) -> None:
+    none = np.zeros((2, 0, 3))
+    found = run(lambda x: getattr(nx.fft, name)(x, 5, 1), none)
+    assert_close(found, getattr(np.fft, name)(none, 5, 1))
+
+
 def test_without_an_axis_nothing_is_transformed() -> None:
     """Of an array without any, and where none are named; NumPy gives real numbers as they are."""
     z = drawn((2, 3))

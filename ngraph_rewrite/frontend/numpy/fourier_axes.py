@@ -12,6 +12,7 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.choice import cast
 from ngraph_rewrite.frontend.numpy.complex_pairs import Complex, parts_of
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, each, part_along, positional
+from ngraph_rewrite.frontend.numpy.statistical import sum as total
 from ngraph_rewrite.ops.checks import as_index, one_of, position, several
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -35,9 +36,16 @@ def lines_of(
     own = known_length(call, x, at)
     size = positive_count(call, n if n is not None else 2 * (own - 1) if halves else own)
     kept = min(own, size // 2 + 1 if halves else size)
-    x, y = (z if z is None or kept == own else part_along(z, at, 0, kept) for z in (x, y))
+    x, y = (None if z is None else _first(z, at, kept) for z in (x, y))
     assert x is not None
     return (x, y), size, at
+
+
+def _first(x: Op, axis: int, count: int) -> Op:
+    """So many elements of an axis, the first ones; a zero, if there are none."""
+    if count == 0:
+        return total(x, axis=axis, keepdims=True)
+    return x if count == x.shape[axis] else part_along(x, axis, 0, count)
 
 
 def chosen_axes(
