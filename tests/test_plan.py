@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -464,6 +466,45 @@ def test_rows_of_few_elements_are_written_out_and_mean_what_they_mean(length: in
                 assert target != "cpu" or f"range({length})" in computation.source()
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-6 if dtype == "float32" else 1e-15)
+
+
+SOFTMAX, LOGSUMEXP = partial(ng.numpy.softmax, axis=1), partial(ng.numpy.logsumexp, axis=1)
+
+
+def centred(x: ng.Op) -> ng.Op:
+    """Rows less what is largest in them."""
+    return x - ng.numpy.max(x, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "length", "asked"),
+    [
+        (SOFTMAX, "float32", 15, "write_out_loops()"),
+        (SOFTMAX, "float32", 16, "keep_loops()"),
+        (SOFTMAX, "bfloat16", 9, "write_out_loops()"),
+        (SOFTMAX, "float16", 13, "keep_loops()"),
+        (LOGSUMEXP, "float32", 16, "write_out_loops()"),
+        (LOGSUMEXP, "float64", 8, "write_out_loops()"),
+        (lambda x: ng.numpy.tan(SOFTMAX(ng.erf(ng.numpy.tanh(x)))), "float32", 15, "keep_loops()"),
+        (centred, "int32", 9, "keep_loops()"),
+        (centred, "float32", 9, None),
+        (centred, "float64", 15, None),
+    ],
+)
+def test_functions_of_rows_that_are_read_again_are_written_out(
+    function: Callable[[ng.Op], ng.Op], dtype: str, length: int, asked: str | None
+) -> None:
+    """Unless they are many; integers are kept as parts of vectors, and extrema of floats alone are not told."""
+    x = ng.placeholder((300, length), dtype)
+    array = np.random.default_rng(length).normal(scale=9, size=x.shape).astype(x.dtype)  # type: ignore[arg-type]
+    with ng.make_transformer("cpu") as transformer, ng.make_transformer("reference") as reference:
+        computation = transformer.computation(function(x), x)
+        found, expected = computation(array), reference.computation(function(x), x)(array)
+        source = computation.source()
+    if FILLED:
+        assert [word for word in ("write_out_loops()", "keep_loops()") if word in source] == ([asked] if asked else [])
+    tolerance = {"bfloat16": 2e-2, "float16": 2e-3, "float32": 1e-5}.get(dtype, 1e-14)
+    np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize(("length", "filled"), [(16, False), (17, FILLED), (31, FILLED), (32, False)])

@@ -39,6 +39,7 @@ _FEW, _FEW_BYTES, _MANY, _FILLED = 7, 8, 8, 16
 # floats, and others, among them rows that are a few instructions by themselves: places, and extrema of halves. Rows, at
 # least.
 _READ_ONCE, _READ_AGAIN, _ROWS = (15, 8), (12, 7), 256
+_FLOATS = ("float16", "float32", "float64")
 _ELEMENTS = 1 << 10  # of all rows side by side that are told, at least
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
@@ -228,13 +229,18 @@ def _along(nest: RowNest, space: _Space) -> int:
 def _longest(nest: RowNest, most: int) -> int:
     """How long rows may be that are told, of those of a map: longer ones make vectors themselves, or none at all."""
     along = {dtype for dtype, dims in zip(nest.dtypes, nest.dims, strict=True) if dims & nest.within}
-    quick = {"argmax", "argmin"} | ({"max", "min"} if "float16" in along else set())
+    extrema = {"max", "min"}
+    quick = {"argmax", "argmin"} | (extrema if "float16" in along else set())
     ops = {step.op for step in nest.steps}
-    is_quick = ops.isdisjoint(FUNCTIONS) and ops.intersection(REDUCTIONS) <= quick
-    if nest.is_read_again and not is_quick and most > _FEW_BYTES:
-        return most
+    simple, reductions = ops.isdisjoint(FUNCTIONS), ops.intersection(REDUCTIONS)
+    is_quick = simple and reductions <= quick
+    if nest.is_read_again and most > _FEW_BYTES:
+        if simple and reductions <= extrema and not along.isdisjoint({*_FLOATS, "bfloat16"}):
+            return _FEW_BYTES
+        if not is_quick:
+            return most
     floats, others = _READ_AGAIN if nest.is_read_again else _READ_ONCE
-    return floats if along <= {"float16", "float32", "float64"} and not is_quick else others
+    return floats if along <= {*_FLOATS} and not is_quick else others
 
 
 def _side_by_side(nest: RowNest, space: _Space) -> int:
