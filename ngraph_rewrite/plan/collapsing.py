@@ -227,7 +227,10 @@ def _along(nest: RowNest, space: _Space) -> int:
 
 
 def _longest(nest: RowNest, most: int) -> int:
-    """How long rows may be that are told, of those of a map: longer ones make vectors themselves, or none at all."""
+    """How long rows may be that are told, of those of a map: longer ones make vectors themselves, or none at all.
+
+    Rows of floats of which only extrema are taken are among those.
+    """
     along = {dtype for dtype, dims in zip(nest.dtypes, nest.dims, strict=True) if dims & nest.within}
     extrema = {"max", "min"}
     quick = {"argmax", "argmin"} | (extrema if "float16" in along else set())
