@@ -17,11 +17,11 @@ from ngraph_rewrite.codegen.library_reflections import (
     reach_lines,
     reflect_lines,
 )
-from ngraph_rewrite.codegen.parting import BEGIN, launch_lines
+from ngraph_rewrite.codegen.parting import BEGIN, MOST, is_shared, launch_lines
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.runtime.panel_sizes import TILE, WIDTH
 
-_REFLECT = tuple("y down m n first wide back panel reached unit tiles room".split())
+_REFLECT = tuple("y down m n first wide back panel reached unit tiles".split())
 
 
 @cache
@@ -49,8 +49,8 @@ def render_qr(dtype: str, target: str = "cpu") -> Source:
 def render_reflect(dtype: str) -> Source:
     """Return the kernel that reflects what is right of a panel of ``wide`` columns at all of them.
 
-    The first of ``n`` columns is at ``y``, rows are ``down`` elements apart. ``tiles`` has ``room`` bytes for each
-    thread.
+    The first of ``n`` columns is at ``y``, rows are ``down`` elements apart. Chunks have multiples of ``unit`` columns,
+    which are the most that are reflected together. ``tiles`` has room for so many of each thread.
 
     >>> render_reflect("float32").signature[:7]
     ('y', 'down', 'm', 'n', 'first', 'wide', 'back')
@@ -59,6 +59,7 @@ def render_reflect(dtype: str) -> Source:
     holes = {
         "width": str(WIDTH),
         "tile": str(TILE),
+        "size": f"({dtype[-2:]} // 8)",
         "read": block(_read(matrix, "tile", 2, "some", "left", "there", "zero")),
         "write": block(_write(matrix, "tile", 2, "some", "left", "there")),
     }
@@ -81,7 +82,16 @@ def room_of_tile(m: int, n: int, itemsize: int) -> int:
     (0, 64000, 256000)
     """
     others = max(n - WIDTH, 0)
-    return m * (TILE if others > TILE // 2 else min(others, 1) * WIDTH) * itemsize
+    return m * (TILE if others > WIDTH else min(others, 1) * WIDTH) * itemsize
+
+
+def tiles_of(n: int) -> int:
+    """How many of them threads need that share one matrix: narrow ones take a quarter of it.
+
+    >>> tiles_of(17), tiles_of(80), tiles_of(10_000)
+    (1, 2, 64)
+    """
+    return min(-(-n // TILE), MOST)
 
 
 def _panels(dtype: str) -> dict[str, str]:
@@ -144,15 +154,12 @@ def _launched(matrix: Matrix, back: str) -> list[str]:
     left = f"({matrix.columns} - first - wide)"
     address = f"{matrix.address} + ({matrix.at}) * {size}"
     given = [address, matrix.down, matrix.rows, matrix.columns, "first", "wide", back, "panel", "reached", "unit"]
+    given += ["tiles + thread * across"]
     chunks = "lesser(chunk_start(right_of + unit - 1, 1, unit), 4 * workers + 4)"
-    launch = launch_lines(
-        "reflect",
-        [*given, "tiles + thread * across", "across"],
-        chunks,
-        f"({matrix.rows} - first) * right_of * 0.5",
-    )
-    begin = [f"right_of = {left}", f"unit = select(right_of > {2 * TILE} * (workers + 1), {TILE}, {WIDTH})"]
-    return [f"if first + wide < {matrix.columns}:", *nested([*begin, *launch])]
+    time = f"(({matrix.rows} - first) * right_of * 0.5)"
+    narrow = f"{is_shared(time)} and right_of <= {2 * TILE} * (workers + 1)"
+    begin = [f"right_of = {left}", f"unit = select({narrow}, {WIDTH}, {TILE})"]
+    return [f"if first + wide < {matrix.columns}:", *nested([*begin, *launch_lines("reflect", given, chunks, time)])]
 
 
 def _read(matrix: Matrix, into: str, buffer: int, width: str, left: str, count: str, zero: str) -> list[str]:

@@ -17,7 +17,7 @@ from ngraph_rewrite.runtime.panel_sizes import STRIP
 
 TURNS = 64  # for each row, that are kept before they are used
 RUNS = 3  # numbers of a step
-PARTS = ("rotate", "reflect", "tiles", "across")  # what a kernel takes that launches others
+PARTS = ("rotate", "strips", "reflect", "tiles", "across")  # what a kernel takes that launches others
 
 
 def number(dtype: str, value: float) -> str:
@@ -176,19 +176,20 @@ def used_lines(dtype: str, side: str, width: str) -> list[str]:
 def render_rotate(dtype: str) -> Source:
     """Return the kernel that rotates the ``n`` columns of ``rows`` rows, by what was kept of ``steps`` steps.
 
-    ``strips`` has ``room`` bytes for each thread.
+    ``strips`` has room for those of one strip for each thread.
 
     >>> render_rotate("float32").signature
-    ('z', 'rows', 'n', 'turns', 'runs', 'steps', 'strips', 'room')
+    ('z', 'rows', 'n', 'turns', 'runs', 'steps', 'strips')
     """
-    names = tuple("z rows n turns runs steps strips room".split())
+    names = tuple("z rows n turns runs steps strips".split())
     return rendered("rotate", names, dtype=dtype, width=str(STRIP), size=dtype[-2:] + " // 8", each=str(RUNS))
 
 
 def rotate_lines(dtype: str, side: str, at: str, rows: str) -> list[str]:
     """Lines that launch it with the rotations of a side, for a matrix of so many rows."""
     size = int(dtype[-2:]) // 8
-    given = [f"z + ({at}) * {size}", rows, "n", side, "runs", "steps", "tiles + thread * across", "across"]
+    strips = f"strips + thread * n * {STRIP * size}"
+    given = [f"z + ({at}) * {size}", rows, "n", side, "runs", "steps", strips]
     launch = launch_lines("rotate", given, f"chunk_start({rows} + {STRIP - 1}, 1, {STRIP})", f"filled * {rows} * 0.1")
     return ["if filled > 0:", *nested(launch)]
 

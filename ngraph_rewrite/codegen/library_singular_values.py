@@ -116,7 +116,7 @@ def render_svd(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     ``add_rows`` to ``reflect`` are where kernels are that it launches.
 
     >>> render_svd("float32", True).signature[8:]
-    ('space', 'room', 'add_rows', 'reflect_rows', 'rotate', 'reflect', 'tiles', 'across')
+    ('space', 'room', 'add_rows', 'reflect_rows', 'rotate', 'strips', 'reflect', 'tiles', 'across')
     """
     has_dtype(dtype, DTYPES, "svd")
     size = int(dtype[-2:]) // 8

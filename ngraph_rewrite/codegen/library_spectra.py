@@ -132,7 +132,7 @@ def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     ``update``, ``rotate`` and ``reflect`` are where kernels are that it launches.
 
     >>> render_eigh("float32", True).signature[7:]
-    ('space', 'room', 'update', 'rotate', 'reflect', 'tiles', 'across')
+    ('space', 'room', 'update', 'rotate', 'strips', 'reflect', 'tiles', 'across')
     """
     has_dtype(dtype, DTYPES, "eigh")
     size, on_cpu = int(dtype[-2:]) // 8, target == "cpu"

@@ -22,6 +22,15 @@ BEGIN = "\n".join(
 )
 
 
+def is_shared(time: str, often: bool = False) -> str:
+    """What says whether a launch of so many nanoseconds is shared out.
+
+    >>> is_shared("20 * n")
+    'workers > 0 and 20 * n > 20000'
+    """
+    return f"workers > 0 and {time} > {_WORTH_OFTEN if often else _WORTH}"
+
+
 def launch_lines(part: str, arguments: Sequence[str], chunks: str, time: str, often: bool = False) -> list[str]:
     """Lines that launch a part, and wait for it.
 
@@ -36,5 +45,5 @@ def launch_lines(part: str, arguments: Sequence[str], chunks: str, time: str, of
     ['store_int64(asked, 1, n, 13)', 'time = int(20 * n)']
     """
     stored = [f"store_int64(asked, {i}, {value}, 13)" for i, value in enumerate(arguments)]
-    some = f"select(workers > 0 and time > {_WORTH_OFTEN if often else _WORTH}, lesser({MOST}, {chunks}), 1)"
+    some = f"select({is_shared('time', often)}, lesser({MOST}, {chunks}), 1)"
     return [*stored, f"time = int({time})", f"launch_parts({part}, asked, {some}, workers, pool, time)"]

@@ -11,8 +11,7 @@ from ngraph_rewrite.codegen.library_factors import (
     render_lu,
     render_triangular_solve,
 )
-from ngraph_rewrite.codegen.library_panels import render_qr, render_reflect, room_of_panel, room_of_tile
-from ngraph_rewrite.codegen.parting import MOST
+from ngraph_rewrite.codegen.library_panels import render_qr, render_reflect, room_of_panel, room_of_tile, tiles_of
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, in_memory, known
 from ngraph_rewrite.plan.shares import loop_share
@@ -53,7 +52,7 @@ def qr_call(term: Op, groups: Groups) -> Call:
     dtype, size = term.dtype.name, term.dtype.itemsize
     share = loop_share(count, _MATRIX + m * n * _ROW + 4 * m * n * n * _EACH)._replace(parted=n > WIDTH)
     space, reflect = Scratch(room_of_panel(m, n, size), share.chunks), render_reflect(dtype)
-    tiles = Scratch(room_of_tile(m, n, size), max(share.chunks, min(-(-n // WIDTH), MOST)))
+    tiles = Scratch(room_of_tile(m, n, size), max(share.chunks, tiles_of(n)))
     parts = (space, space.bytes, reflect, tiles, tiles.bytes)
     arguments = (count, m, n, x, *x.layout.strides, OUTPUT, *parts)
     return Call(render_qr(dtype), arguments, share, (space, tiles), parts=(reflect,))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ngraph_rewrite.codegen.library_bidiagonal import render_column_sums, render_reflect_rows
-from ngraph_rewrite.codegen.library_panels import render_reflect, room_of_tile
+from ngraph_rewrite.codegen.library_panels import render_reflect, room_of_tile, tiles_of
 from ngraph_rewrite.codegen.library_rotations import render_rotate
 from ngraph_rewrite.codegen.library_singular_values import render_svd, space_of_svd
 from ngraph_rewrite.codegen.library_spectra import render_eigh, space_of_eigh
@@ -13,7 +13,7 @@ from ngraph_rewrite.codegen.parting import MOST
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory
 from ngraph_rewrite.plan.shares import loop_share
-from ngraph_rewrite.runtime.panel_sizes import STRIP, WIDTH
+from ngraph_rewrite.runtime.panel_sizes import STRIP
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import as_dtype
 
@@ -41,10 +41,8 @@ def svd_call(term: Op, groups: Groups) -> Call:
     vectors, dtype = term.definition.short == "svd", term.dtype.name
     time = _MATRIX + 2 * n * n * _ROTATION + m * n * n * (12 if vectors else 4) * _EACH
     share = loop_share(count, time)._replace(parted=True)
-    space, parts = (
-        Scratch(space_of_svd(m, n, dtype, vectors), share.chunks),
-        (render_column_sums(dtype), render_reflect_rows(dtype)),
-    )
+    space = Scratch(space_of_svd(m, n, dtype, vectors), share.chunks)
+    parts = (render_column_sums(dtype), render_reflect_rows(dtype))
     arguments = (count, m, n, x, *x.layout.strides, OUTPUT, space, space.bytes, *parts)
     call = Call(render_svd(dtype, vectors), arguments, share, (space,), parts=parts)
     return _with_parts(call, share.chunks, m, n, dtype) if vectors else call
@@ -53,7 +51,9 @@ def svd_call(term: Op, groups: Groups) -> Call:
 def _with_parts(call: Call, chunks: int, m: int, n: int, dtype: str) -> Call:
     """A call whose kernel, of so many chunks, launches others that rotate and reflect columns, for matrices (m, n)."""
     rotate, reflect, size = render_rotate(dtype), render_reflect(dtype), as_dtype(dtype).itemsize
-    room = max(n * STRIP * size, room_of_tile(m, n, size))
-    tiles = Scratch(room, max(chunks, min(-(-m // WIDTH), MOST)))
-    arguments, scratch = (*call.arguments, rotate, reflect, tiles, tiles.bytes), (*call.scratch, tiles)
-    return call._replace(arguments=arguments, scratch=scratch, parts=(*call.parts, rotate, reflect))
+    strips = Scratch(n * STRIP * size, max(chunks, min(-(-m // STRIP), MOST)))
+    tiles = Scratch(room_of_tile(m, n, size), max(chunks, tiles_of(n)))
+    arguments = (*call.arguments, rotate, strips, reflect, tiles, tiles.bytes)
+    return call._replace(
+        arguments=arguments, scratch=(*call.scratch, strips, tiles), parts=(*call.parts, rotate, reflect)
+    )

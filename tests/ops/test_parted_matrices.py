@@ -59,3 +59,16 @@ def test_threads_share_a_matrix(shared: None, op: str, dtype: str) -> None:
         x = x @ np.swapaxes(x, 1, 2)
     found = results(op, x, 3)
     assert np.isfinite(found).all() and np.array_equal(found, results(op, x, 1))
+
+
+@pytest.mark.parametrize("op", ["qr", "svd"])
+def test_threads_take_little_memory_for_tall_matrices(op: str) -> None:
+    """Of few columns there is not a tile for each thread."""
+    x = ng.placeholder((1, 4000, 20), "float32")
+    taken = []
+    for threads in (1, 16):
+        with ng.make_transformer("cpu", threads=threads) as transformer:
+            computation = transformer.computation(ng.make_op(f"semi.{op}", x), x)
+            computation(np.ones(x.shape, np.float32))
+            taken.append(computation.stats()["arena_bytes"])
+    assert taken[1] < 1.5 * taken[0]
