@@ -36,6 +36,7 @@ class _Target(NamedTuple):
     sample: str = "last"
     recurrent: str = "first"
     base: frozenset[str] = frozenset()
+    quads: tuple[int, ...] = (1, 1, 1)
 
 
 _TARGET = _Target()

@@ -47,6 +47,7 @@ class Target(NamedTuple):
     sample: str = "last"
     recurrent: str = "first"
     base: Container[str] = Everything()
+    quads: tuple[int, ...] = (1, 1, 1)
 
 
 TARGETS = (Target(), Target("cuda", "first", "last"), Target("reference", "any", "any"))

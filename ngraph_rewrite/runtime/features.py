@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ngraph_rewrite.errors import ArgumentError
@@ -23,6 +24,10 @@ else:
 _FEATURES = re.compile(r"[+-][^,\s]+(,[+-][^,\s]+)*")
 _VARIABLES = {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}
 _LASTING = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")  # in Linux's words for x86
+
+
+# By the bytes of vectors, what such an instruction is called by LLVM and by Linux.
+_QUADS = MappingProxyType({64: {"+avx512vnni", "+avx512_vnni"}, 32: {"+avxvnni", "+avx_vnni"}})
 
 
 class Vectors(NamedTuple):
@@ -105,6 +110,11 @@ def vectors() -> Vectors:
     if "+avx" in there:
         return Vectors(32, 16)
     return Vectors(16, 32 if _is_arm() else 16)
+
+
+def multiplies_quads() -> bool:
+    """Whether one instruction multiplies four bytes with four others and adds all products to a number of 32 bits."""
+    return not _QUADS.get(vectors().bytes, frozenset()).isdisjoint(features())
 
 
 def extrema_know_nan() -> bool:

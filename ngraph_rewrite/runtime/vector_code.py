@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ngraph_rewrite.runtime.features import Tile, features, tile_shape
+from ngraph_rewrite.runtime.features import Tile, features, multiplies_quads, tile_shape
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
 
@@ -54,13 +54,6 @@ _PAIRS: Mapping[int, tuple[str, str]] = MappingProxyType(
         16: ("llvm.x86.avx512.pmaddw.d.512", "+avx512bw"),
         8: ("llvm.x86.avx2.pmadd.wd", "+avx2"),
         4: ("llvm.x86.sse2.pmadd.wd", "+sse2"),
-    }
-)
-# By lanes, what multiplies quads and adds all to a sum, and what a processor has to have: LLVM's name, and Linux's.
-_QUADS: Mapping[int, tuple[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        16: ("llvm.x86.avx512.vpdpbusd.512", ("+avx512vnni", "+avx512_vnni")),
-        8: ("llvm.x86.avx512.vpdpbusd.256", ("+avxvnni", "+avx_vnni")),
     }
 )
 
@@ -160,8 +153,8 @@ def _sums_of_quads(builder: Any, own: Words, x: Any, y: Any, z: Any) -> Any:
     Where no instruction does so, the bytes with even numbers are a pair, and those with odd ones another.
     """
     x, y = (y, x) if own.signed else (x, y)  # without a sign, and with one
-    name, needed = _QUADS.get(own.tile.lanes, ("", ()))
-    if set(needed) & set(features()):
+    if multiplies_quads():
+        name = f"llvm.x86.avx512.vpdpbusd.{32 * own.tile.lanes}"
         return builder.call(declared(builder, name, [own.vector] * 3, own.vector), [z, x, y])
     halves = ir.VectorType(ir.IntType(16), 2 * own.tile.lanes)
     x, y = builder.bitcast(x, halves), builder.bitcast(y, halves)

@@ -21,6 +21,7 @@ from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernels
+from ngraph_rewrite.runtime.features import multiplies_quads
 from ngraph_rewrite.runtime.machine import NEVER, SLICE, Beside, Launch, LaunchTable, Repeat, Row
 from ngraph_rewrite.targets.arguments import Arguments
 from ngraph_rewrite.targets.rows import run_rows, tell_rows
@@ -215,4 +216,13 @@ def _base() -> frozenset[str]:
     return frozenset(f"core.{name}" for name in CORE.split()) | semi_ops | own
 
 
-CPU = Target("cpu", _base(), CpuExecutable, sample="any", recurrent="any", passes=(Distribution(), Orders()))
+class _Cpu(Target):
+    """The CPU, whose instructions decide what is worth them."""
+
+    @property
+    def quads(self) -> tuple[int, int, int]:
+        """Two pairs take less time than four bytes for which there is no instruction."""
+        return 64 if multiplies_quads() else 1 << 62, 64, 128
+
+
+CPU: Target = _Cpu("cpu", _base(), CpuExecutable, sample="any", recurrent="any", passes=(Distribution(), Orders()))

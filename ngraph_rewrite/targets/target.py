@@ -77,6 +77,14 @@ class Target:
         if self.base is not None and not isinstance(self.base, frozenset):
             object.__setattr__(self, "base", frozenset(_named("base", self.base, None)))
 
+    @property
+    def quads(self) -> tuple[int, int, int]:
+        """How long sums of bytes are, and how many columns, whose neighbours are worth being multiplied four at once.
+
+        The first one is of two variables that may be multiplied as pairs, the last one of few rows times weights.
+        """
+        return 1, 1, 1
+
     def executable(self, program: Program) -> Executable:
         """What `prepare` makes of a program.
 
