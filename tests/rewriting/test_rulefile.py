@@ -30,7 +30,7 @@ TAN = "did you mean tan or tanh or atan?"
 PERM = "its attributes: perm"
 CLAUSES = "a clause begins with let, where or if"
 PROPERTIES = (
-    "one of axes, base, dtype, length, lengths, name, named, names, rank, recurrent, roles, sample, scalar, shape, "
+    "one of axes, base, dtype, length, lengths, name, named, names, quads, rank, recurrent, roles, sample, scalar, shape, "
     "size, type"
 )
 
