@@ -74,7 +74,8 @@ def _ways(rule: Rule) -> Ways:
     both = sides(rule)
     if both is None:
         return ALWAYS if why_not_down(rule) is None else NEVER
-    return _modulo(rule, ways_down(*both, _Noting()))
+    usual = ways_down(*both, _NotingDeclared())  # of many ways the shortest are kept, so this may not be among all
+    return _modulo(rule, ways_down(*both, _Noting()) | usual)
 
 
 def _modulo(rule: Rule, ways: Ways) -> Ways:
@@ -107,6 +108,16 @@ class _Noting:
 
     def compared(self, definition: OpDef, status: int) -> Ways:
         return frozenset([frozenset([(definition.rank, status)])])
+
+
+class _NotingDeclared(_Noting):
+    """The same, of what is so in the order of declaration."""
+
+    def higher(self, one: OpDef, other: OpDef) -> Ways:
+        return super().higher(one, other) if precedence(one) > precedence(other) else NEVER
+
+    def compared(self, definition: OpDef, status: int) -> Ways:
+        return super().compared(definition, status) if status == LEFT else NEVER
 
 
 # -- places --------------------------------------------------------------------------------------------

@@ -50,10 +50,17 @@ def _ordered(rules: Iterable[Rule]) -> tuple[Order, list[tuple[Rule, ...]]]:
     """The order of most of the rules of a pass, and the conflicts to be taken out for it."""
     left, conflicts = list(rules), list[tuple[Rule, ...]]()
     while not isinstance(found := find_order(left), Order):
-        conflicts.append(found.rules)
-        culprits = {id(rule) for rule in found.rules if why_not_down(rule) is not None}
-        left = [rule for rule in left if id(rule) not in culprits]
+        alone: list[tuple[Rule, ...]] = [(rule,) for rule in _not_down(left)]
+        more = [found.rules] if _not_down(found.rules) or not alone else alone
+        conflicts += more
+        taken = [rule for conflict in more for rule in _not_down(conflict) or conflict]
+        left = [rule for rule in left if not any(rule is other for other in taken)]
     return found, conflicts
+
+
+def _not_down(rules: Iterable[Rule]) -> list[Rule]:
+    """Those that do not go down in the order of declaration: the others have that together in any case."""
+    return [rule for rule in rules if why_not_down(rule) is not None]
 
 
 def _goes_down(rule: Rule, orders: dict[str, Order]) -> Finding:
