@@ -11,7 +11,7 @@ from ngraph_rewrite.codegen.source import nested
 
 MOST = 64  # chunks of a part: no more threads need workspaces
 _ROOM = 16  # arguments of a part
-_WORTH, _WORTH_OFTEN = 20_000, 60_000  # nanoseconds of a launch that is worth sharing
+_WORTH, _WORTH_OFTEN = 20_000, 25_000  # nanoseconds of a launch that is worth sharing
 # What a kernel begins with: one that is told of no chunks has workers and a pool in place of a chunk and a thread.
 BEGIN = "\n".join(
     [
