@@ -54,7 +54,7 @@ def bidiagonal_holes(dtype: str, target: str) -> dict[str, list[str]]:
     column, row = Matrix(dtype, "z", "0"), Matrix(dtype, "z", "1", "n - 1", down="1", along="n")
     holes = {"column": column_lines(column, target), "row": column_lines(row, target), "reach": reach_lines(row)}
     if target == "cuda":
-        return holes | {"reflect": reflect_lines(column, target), "project": _projected(dtype, target)}
+        return holes | {"reflect": reflect_lines(column), "project": _projected(dtype, target)}
     given = ["z", "m", "n", "k", "sums"]
     chunks = f"lesser(chunk_start(n - k - 2 + {_UNIT}, 1, {_UNIT}), 2 * workers + 2)"
     rows = "lesser(chunk_start(m - k - 1 + 7, 1, 8), 4 * workers + 4)"

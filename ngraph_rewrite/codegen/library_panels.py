@@ -40,7 +40,7 @@ def render_qr(dtype: str, target: str = "cpu") -> Source:
         parts = ("space", "room", "reflect", "tiles", "across")
         return rendered("qr", (*names, *parts), target, dtype=dtype, **_panels(dtype))
     matrix = Matrix(dtype)
-    made_zero, reflected = block(column_lines(matrix, target)), block(reflect_lines(matrix, target))
+    made_zero, reflected = block(column_lines(matrix, target)), block(reflect_lines(matrix))
     holes = {"column": made_zero, "reflect": reflected, "multiply": block(multiplied_lines(matrix))}
     return rendered("qr", names, target, dtype=dtype, **holes)
 

@@ -91,11 +91,6 @@ def reach_lines(matrix: Matrix) -> list[str]:
     ]
 
 
-def reflect_lines(matrix: Matrix, target: str) -> list[str]:
-    """Lines that reflect the columns right of column k."""
-    return _on_cpu(matrix) if target == "cpu" else _on_cuda(matrix)
-
-
 def summed_lines(matrix: Matrix, left: str, factor: str, first: str) -> list[str]:
     """Lines that add up rows from ``first`` on, times what `factor` says of row i, in the columns from ``left`` on."""
     dtype, rows = matrix.dtype, range(_TOGETHER)
@@ -114,26 +109,8 @@ def summed_lines(matrix: Matrix, left: str, factor: str, first: str) -> list[str
     ]
 
 
-def _on_cpu(matrix: Matrix) -> list[str]:
-    dtype = matrix.dtype
-    taken = matrix.store("i", "j", f"{matrix.load('i', 'j')} - part")
-    return [
-        *reach_lines(matrix),
-        f"for j in range(k + 1, {matrix.columns}):",
-        f"    store_{dtype}(sums, j, {matrix.load('k', 'j')}, 4)",
-        *summed_lines(matrix, "k + 1", matrix.load("{i}", "k"), "k + 1"),
-        f"for i in range(k, {matrix.rows}):",
-        "    f0 = twice",
-        "    if i > k:",
-        f"        f0 = twice * {matrix.load('i', 'k')}",
-        f"    for j in range(k + 1, {matrix.columns}):",
-        f"        part = f0 * load_{dtype}(sums, j, 4)",
-        f"        {taken}",
-    ]
-
-
-def _on_cuda(matrix: Matrix) -> list[str]:
-    """The same lines where each thread has some of the columns right of k."""
+def reflect_lines(matrix: Matrix) -> list[str]:
+    """Lines for a GPU that reflect the columns right of column k, of which each thread has some."""
     column = matrix.load("i", "k")
     lines = [
         f"value = {matrix.load('k', 'j')}",
@@ -150,7 +127,7 @@ def _on_cuda(matrix: Matrix) -> list[str]:
 
 def multiplied_lines(matrix: Matrix) -> list[str]:
     """Lines for a GPU that put the product of the reflections of all columns in their place."""
-    dtype, reflected = matrix.dtype, reflect_lines(matrix, "cuda")
+    dtype, reflected = matrix.dtype, reflect_lines(matrix)
     zero, on_diagonal = matrix.store("k", "j", f"np.{dtype}(0)"), f"np.{dtype}(1) - twice"
     below = f"-(twice * {matrix.load('i', 'k')})"
     begin = [f"for back in range({matrix.columns}):", f"    k = {matrix.columns} - 1 - back"]
