@@ -290,6 +290,13 @@ def test_only_numbers_and_terms_are_operands(thing: Any, x: Op) -> None:
     assert raised.value.where is not None and raised.value.where.startswith(__file__)
 
 
+def test_a_complex_number_is_told_how_to_write_one(x: Op) -> None:
+    with pytest.raises(DTypeError, match=r"2j is complex, and terms are real\n.*\n  make a complex array") as raised:
+        x + 2j
+    assert isinstance(raised.value, TypeError)
+    assert raised.value.where is not None and raised.value.where.startswith(__file__)
+
+
 def test_an_array_of_one_number_is_a_number(x: Op) -> None:
     assert (x + np.array(2.0)).args[1].attribute("value").scalar == 2.0
 
