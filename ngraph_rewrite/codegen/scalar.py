@@ -61,6 +61,8 @@ def expression(
         return cast(f"i{attributes['dim']}", "int64", dtype)
     if op == "cast":
         return cast(operands[0], operand_dtypes[0], dtype)
+    if op == "bitcast":
+        return bitcast(operands[0], operand_dtypes[0], dtype)
     if op in _PREDICATES:
         return _PREDICATES[op](list(operands), list(operand_dtypes))
     if op == "select":
@@ -77,6 +79,19 @@ def cast(text: str, source: str, target: str) -> str:
     if source == target or (source in HALVES and target == "float32"):
         return text
     return f"to_{target}({text})"
+
+
+def bitcast(text: str, source: str, target: str) -> str:
+    """Return the text that reads the bits of a value as another dtype of the same width.
+
+    >>> bitcast("v0", "bfloat16", "uint16"), bitcast("v0", "uint32", "float32"), bitcast("v0", "int8", "uint8")
+    ('to_uint16(bits_of_bfloat16(v0))', 'bits_as_float32(v0)', 'to_uint8(v0)')
+    """
+    if source == target:
+        return text
+    if is_real(source):
+        text, source = f"bits_of_{source}({text})", f"int{np.dtype(source).itemsize * 8}"
+    return f"bits_as_{target}({text})" if is_real(target) else cast(text, source, target)
 
 
 def literal(value: object, dtype: str) -> str:

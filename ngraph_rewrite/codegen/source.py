@@ -31,7 +31,8 @@ _WORDS = {
     "order_keys": "order_key reverse_order_key rank rank_unequal float32_of_key float64_of_key "
     "reverse_float32_of_key reverse_float64_of_key",
     "powers": "power",
-    "casts": "bits_as_float32 bits_as_float64",
+    "casts": "bits_as_float16 bits_as_bfloat16 bits_as_float32 bits_as_float64 bits_of_float16 bits_of_bfloat16 "
+    "bits_of_float32 bits_of_float64",
     "gamma_draws": "gamma_draw",
     "count_draws": "binomial_draw poisson_draw",
     "angle_draws": "vonmises_draw zipf_draw",

@@ -180,6 +180,19 @@ def cast(x: Operand, dtype: Any) -> Op:
     return apply("semi.cast", x, dtype=dtype)
 
 
+def bitcast(x: Operand, dtype: Any) -> Op:
+    """The bits of `x` read as another dtype of the same width, as ``x.view(dtype)`` of NumPy does.
+
+    >>> import ngraph_rewrite as ng
+    >>> import numpy as np
+    >>> numbers = ng.constant(np.float32([1, -2]), ng.anonymous([2]))
+    >>> with ng.make_transformer("reference") as transformer:
+    ...     transformer.computation(ng.semi.bitcast(numbers, "int32"))()
+    array([ 1065353216, -1073741824], dtype=int32)
+    """
+    return apply("semi.bitcast", x, dtype=dtype)
+
+
 # -- reductions and the matrix product, by positions ---------------------------------------------------
 
 sum = _reduction("sum")

@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ngraph_rewrite.ops.checks import float_only, integer_only
+from ngraph_rewrite.errors import DTypeError
+from ngraph_rewrite.ops.checks import float_only, integer_only, positional, tensor
 from ngraph_rewrite.ops.functions import nextafter
 from ngraph_rewrite.ops.semi_elementwise import binary, unary
-from ngraph_rewrite.types.dtypes import BOOL
+from ngraph_rewrite.terms.catalogue import Attributes, op
+from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.dtypes import BOOL, DType, as_dtype
+from ngraph_rewrite.types.tensor import TensorType
 
 # -- one argument -----------------------------------------------------------------------------------
 
@@ -44,3 +50,26 @@ binary(
     integer_only,
     "`x` with its bits moved down by `y`, its sign staying; 0 or -1 where `y` is no bit's number",
 )
+
+
+# -- the bits of a number -----------------------------------------------------------------------------
+
+
+def _viewed(term: Op, x: Any) -> Any:
+    return np.asarray(x).copy().view(term.dtype)
+
+
+def _bitcast_attributes(x: TensorType, *, dtype: Any) -> Attributes:
+    return {"dtype": as_dtype(dtype)}
+
+
+@op("semi.bitcast", "elementwise", meaning=_viewed, normalise=_bitcast_attributes)
+def bitcast(x: TensorType, *, dtype: DType) -> TensorType:
+    """The bits of `x` read as another dtype of the same width, neither bool; a NaN of 16 bits may turn quiet."""
+    positional(x)
+    if BOOL in (x.dtype, dtype):
+        raise DTypeError(f"the bits of {x!r} as {dtype}: a bool has none", do="cast from or to uint8")
+    if x.dtype.itemsize != dtype.itemsize:
+        what = f"{x!r} has numbers of {x.dtype.itemsize * 8} bits, {dtype} of {dtype.itemsize * 8}"
+        raise DTypeError(what, do="cast to a dtype of that width before or after")
+    return tensor(dtype, x.shape)

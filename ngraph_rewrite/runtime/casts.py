@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from ngraph_rewrite.runtime.scalar_functions import for_gpu, is_signed, llvm_function
 
-_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _HALF, _FLOAT, _DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 
 
@@ -142,21 +142,59 @@ to_int8, to_int16, to_int32, to_int64 = (_cast(name) for name in ("int8", "int16
 to_uint8, to_uint16, to_uint32, to_uint64 = (_cast(name) for name in ("uint8", "uint16", "uint32", "uint64"))
 
 
-@intrinsic
-def bits_as_float32(context: Any, bits: Any) -> Any:
-    """The float32 whose bits are the lower half of an int64 argument."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.bitcast(builder.trunc(args[0], _I32), _FLOAT)
-
-    return signature(types.float32, types.int64), generate
+# -- the bits of a float, each as a signed integer of its width -------------------------------------------------------
 
 
-@intrinsic
-def bits_as_float64(context: Any, bits: Any) -> Any:
-    """The float64 whose bits an int64 argument carries."""
+def _as_half(builder: Any, bits: Any) -> Any:
+    return builder.fpext(builder.bitcast(bits, _HALF), _FLOAT)
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], _DOUBLE)
 
-    return signature(types.float64, types.int64), generate
+def _as_bfloat16(builder: Any, bits: Any) -> Any:
+    return builder.bitcast(builder.shl(builder.zext(bits, _I32), _word(16)), _FLOAT)
+
+
+def _of_half(builder: Any, value: Any) -> Any:
+    return builder.bitcast(builder.fptrunc(value, _HALF), _I16)
+
+
+def _of_bfloat16(builder: Any, value: Any) -> Any:
+    return builder.trunc(builder.lshr(builder.bitcast(value, _I32), _word(16)), _I16)
+
+
+def _bits_as(name: str, width: int, generate_one: Any) -> Any:
+    """A float of that name whose bits are the last of an integer."""
+    result = types.float64 if name == "float64" else types.float32
+
+    def typing(context: Any, bits: Any) -> Any:
+        source = types.unliteral(bits)
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            integer = getattr(types, f"int{width}")
+            return generate_one(builder, _integer_from_integer(builder, args[0], source, integer))
+
+        return (signature(result, source), generate) if isinstance(source, types.Integer) else None
+
+    typing.__name__ = typing.__qualname__ = f"bits_as_{name}"
+    return intrinsic(typing)
+
+
+def _bits_of(name: str, width: int, generate_one: Any) -> Any:
+    """The bits of a float of that name, which is held as a float32 if it is shorter."""
+    source = types.float64 if name == "float64" else types.float32
+
+    def typing(context: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return generate_one(builder, args[0])
+
+        return signature(getattr(types, f"int{width}"), source), generate
+
+    typing.__name__ = typing.__qualname__ = f"bits_of_{name}"
+    return intrinsic(typing)
+
+
+bits_as_float16, bits_as_bfloat16 = _bits_as("float16", 16, _as_half), _bits_as("bfloat16", 16, _as_bfloat16)
+bits_as_float32 = _bits_as("float32", 32, lambda builder, bits: builder.bitcast(bits, _FLOAT))
+bits_as_float64 = _bits_as("float64", 64, lambda builder, bits: builder.bitcast(bits, _DOUBLE))
+bits_of_float16, bits_of_bfloat16 = _bits_of("float16", 16, _of_half), _bits_of("bfloat16", 16, _of_bfloat16)
+bits_of_float32 = _bits_of("float32", 32, lambda builder, value: builder.bitcast(value, _I32))
+bits_of_float64 = _bits_of("float64", 64, lambda builder, value: builder.bitcast(value, _I64))
