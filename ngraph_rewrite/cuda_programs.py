@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.frontend import semi_factors, semi_indices, semi_more, semi_spectra, semi_windows
+from ngraph_rewrite.frontend import semi, semi_factors, semi_indices, semi_more, semi_spectra, semi_windows
 from ngraph_rewrite.warming import PROGRAMS as TRAINING
 
 Built = tuple[Any, Sequence[ng.Op]]
@@ -50,6 +50,12 @@ def _side_by_side(dtype: str) -> Built:
 def _cast(to: str, dtype: str) -> Built:
     inputs = _arrays((4000,), dtype=dtype)
     return ng.numpy.astype(inputs[0], to), inputs
+
+
+def _bits(to: Sequence[str], dtype: str) -> Built:
+    """The bits of numbers, as other dtypes of their width."""
+    inputs = _arrays((4000,), dtype=dtype)
+    return [semi.bitcast(inputs[0], dtype=other) for other in to], inputs
 
 
 def _reduced(names: str, shape: tuple[int, int], axis: int | None, dtype: str) -> Built:
@@ -221,6 +227,8 @@ PROGRAMS: Mapping[str, Callable[[], Built]] = MappingProxyType(
         **_each("to float32", partial(_cast, "float32"), ("float64", "float16", "bfloat16", "int64", "bool")),
         **_each("to bfloat16", partial(_cast, "bfloat16"), ("float64", "float32", "int64")),
         **_each("to int32", partial(_cast, "int32"), ("float64", "float32", "float16", "uint64")),
+        **_each("bits of 16", partial(_bits, ("uint16", "bfloat16")), ("float16", "int16")),
+        **_each("bits of 32", partial(_bits, ("int32", "float32")), ("float32", "uint32")),
         **_each("rows", partial(_reduced, _MORE, (2000, 300), 1), (*_FLOATS, "int32")),
         **_each("long rows", partial(_reduced, _MORE, (20, 30_000), 1), ("float32", "int64")),
         **_each("columns", partial(_reduced, _MORE, (300, 2000), 0), (*_FLOATS, "int32")),

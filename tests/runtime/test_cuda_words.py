@@ -122,6 +122,12 @@ def steps_of(names: list[str], dtype: str, arity: int) -> list[Step]:
             for name in names]  # fmt: skip
 
 
+def bitcasts(source: str) -> list[Step]:
+    """The bits of the first operand as each dtype of its width."""
+    width = np.dtype(source).itemsize
+    return [Step("bitcast", dtype, (0,)) for dtype in DTYPES if dtype != "bool" and np.dtype(dtype).itemsize == width]
+
+
 def check_steps(steps: list[Step], *operands: Array) -> None:
     for step, found in zip(steps, apply(steps, *operands), strict=True):
         expected = numpy_of(step, *operands)
@@ -223,6 +229,16 @@ def test_conversions_are_those_of_the_cpu(folder: Path, source: str, data: st.Da
         x = data.draw(arrays(source) | near if source in FLOATS else arrays(source))
     steps = [Step("cast", dtype, (0,)) for dtype in DTYPES]
     check_exact(list(DTYPES), apply(steps, x), on_cpu(folder, steps, x))
+
+
+@pytest.mark.parametrize("source", [dtype for dtype in DTYPES if dtype != "bool"])
+@few
+@given(data=st.data())
+def test_bits_are_read_as_numpy_reads_them(source: str, data: st.DataObject) -> None:
+    x, steps = data.draw(arrays(source)), bitcasts(source)
+    if source in ("float16", "bfloat16"):  # a NaN of 16 bits may turn quiet
+        x = np.where(np.isnan(x), np.copysign(x.dtype.type(np.nan), x), x)
+    check_exact([step.dtype for step in steps], apply(steps, x), [x.view(step.dtype) for step in steps])
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------
@@ -667,6 +683,7 @@ def steps_on(dtype: str) -> list[Step]:
     own = [Step("select", dtype, (2, 0, 1)), *(Step("cast", other, (0,)) for other in DTYPES)]
     if dtype == "bool":
         return own + steps_of(["add", "multiply", "maximum", "minimum", *PREDICATES], dtype, 2)
+    own += bitcasts(dtype)
     one, two = ["bitwise_invert"], BITS
     if dtype in FLOATS:
         one = ["signbit", "sqrt", "reciprocal", *FUNCTIONS, *GAMMAS]

@@ -52,7 +52,8 @@ _SAME: dict[Any, str] = {
     powers: "power",
     trigonometry: "near_sin near_cos",
     casts: "to_bool to_int8 to_int16 to_int32 to_int64 to_uint8 to_uint16 to_uint32 to_uint64 to_float16 to_bfloat16 "
-    "to_float32 to_float64 bits_as_float32 bits_as_float64",
+    "to_float32 to_float64 bits_as_float16 bits_as_bfloat16 bits_as_float32 bits_as_float64 bits_of_float16 "
+    "bits_of_bfloat16 bits_of_float32 bits_of_float64",
 }
 _ROUNDING = ir.FunctionType(ir.IntType(32), [ir.FloatType()])
 _PAIR, _WORD = types.UniTuple(types.float64, 2), types.uint64

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-__all__ = ["bits_as_float32", "bits_as_float64", "to_bfloat16", "to_bool", "to_float16", "to_float32", "to_float64"]
+__all__ = ["to_bfloat16", "to_bool", "to_float16", "to_float32", "to_float64"]
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
@@ -46,14 +46,33 @@ for _dtype in _INTEGERS:
     __all__.append(f"to_{_dtype}")
 
 
-def bits_as_float32(bits: Any) -> Any:
-    """The float32 whose bits are the lower half of an int64."""
-    return np.int64(bits).astype(np.int32).view(np.float32)
+def _bits_as(name: str) -> Any:
+    kind = np.dtype(name)
+
+    def convert(bits: Any) -> Any:
+        found = _wrapped(int(bits), f"int{8 * kind.itemsize}").view(kind)
+        return found if kind.itemsize > 2 else found.astype(np.float32)
+
+    convert.__name__ = f"bits_as_{name}"
+    convert.__doc__ = f"The {name} whose bits are the last of an integer, held as a float32 if it is shorter."
+    return convert
 
 
-def bits_as_float64(bits: Any) -> Any:
-    """The float64 whose bits an int64 carries."""
-    return np.int64(bits).view(np.float64)
+def _bits_of(name: str) -> Any:
+    kind = np.dtype(name)
+
+    def convert(value: Any) -> Any:
+        return _rounded(value, kind).view(f"int{8 * kind.itemsize}")
+
+    convert.__name__ = f"bits_of_{name}"
+    convert.__doc__ = f"The bits of a {name}, as a signed integer of its width."
+    return convert
+
+
+for _dtype in ("float16", "bfloat16", "float32", "float64"):
+    for _word in (_bits_as(_dtype), _bits_of(_dtype)):
+        globals()[_word.__name__] = _word
+        __all__.append(_word.__name__)
 
 
 def to_bool(value: Any) -> Any:
