@@ -36,7 +36,6 @@ DRAWS = re.compile("test_bernoulli|test_training_dropout(_default)?(_mask)?$")
 REASONS = {
     "a dtype that the library lacks": "the dtype ",
     "an operator without a function": "is not supported",
-    "bits as another dtype": "the bits of what is computed",
     "a shape that depends on values": "how many boxes",
 }
 # An operator of each kind, and what only kernels could have wrong.

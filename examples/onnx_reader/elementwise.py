@@ -11,7 +11,7 @@ from onnx import helper
 
 import ngraph_rewrite as ng
 from onnx_reader.files import dtype_of
-from onnx_reader.table import ModelError, Value, cast, is_term, op, term
+from onnx_reader.table import Value, cast, is_term, op, term
 
 UNARY = {
     "Abs": np.abs, "Acos": np.arccos, "Acosh": np.arccosh, "Asin": np.arcsin, "Asinh": np.arcsinh, "Atan": np.arctan,
@@ -208,6 +208,8 @@ def normal_like(x: Value, *, dtype: int = 0, **how: Any) -> Value:
 
 @op("BitCast")
 def bit_cast(x: Value, *, to: int) -> Value:
-    if is_term(x):
-        raise ModelError("BitCast: the bits of what is computed cannot be taken for another dtype")
-    return x.view(dtype_of(to))
+    """The bits of a truth are those of 0 or 1."""
+    x, dtype = term(x) if x.dtype == object else x, dtype_of(to)
+    if not is_term(x):
+        return x.view(dtype)
+    return cast(x, dtype) if np.dtype(bool) in (x.dtype, dtype) else ng.numpy.bitcast(x, dtype)

@@ -77,6 +77,16 @@ def holds(wider: DType, dtype: DType) -> bool:
 
 
 @attribute_function
+def are_integers(dtype: DType, other: DType) -> bool:
+    """Whether both are dtypes of integers of one width.
+
+    >>> are_integers(*map(np.dtype, ("int8", "uint8"))), are_integers(*map(np.dtype, ("int32", "float32")))
+    (True, False)
+    """
+    return all(d.kind in "iu" for d in (dtype, other)) and dtype.itemsize == other.itemsize
+
+
+@attribute_function
 def counts(number: Extent, dtype: DType) -> bool:
     """Whether a length is known, at least 1, and exact in `dtype`.
 
@@ -120,6 +130,20 @@ def recast(value: Literal, dtype: DType) -> Literal:
     2
     """
     return value.cast(dtype)
+
+
+@attribute_function
+def viewed(value: Literal, dtype: DType) -> Literal | None:
+    """The bits of a constant read as another dtype of the same width; None if a NaN is among the numbers of either.
+
+    >>> viewed(literal(1.0, dtypes.FLOAT32), dtypes.INT32), viewed(literal(-1, dtypes.INT32), dtypes.FLOAT32)
+    (1065353216, None)
+    """
+    before = value.array(value.shape)
+    after = before.view(dtype)
+    with np.errstate(invalid="ignore"):  # which NumPy asks of a NaN that signals
+        has_nan = any(np.isnan(a).any() for a in (before, after) if dtypes.is_float(a.dtype))
+    return None if has_nan else Literal(after)
 
 
 @attribute_function

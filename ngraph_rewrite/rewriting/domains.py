@@ -75,7 +75,7 @@ def _accepted(definition: OpDef) -> frozenset[DType]:
 
 
 def _changes_dtype(definition: OpDef) -> bool:
-    return "comparison" in definition.traits or definition.short in ("isnan", "isinf", "isfinite", "cast")
+    return "comparison" in definition.traits or definition.short in ("isnan", "isinf", "isfinite", "cast", "bitcast")
 
 
 def _named(definition: OpDef, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:

@@ -14,7 +14,7 @@ from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.domain import Domain, each_axis
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
-from ngraph_rewrite.types.dtypes import BOOL, DType, is_float
+from ngraph_rewrite.types.dtypes import BOOL, DTYPES, DType, is_float
 from ngraph_rewrite.types.tensor import TensorType
 
 Values = Iterable[tuple[Any, ...]]
@@ -126,6 +126,12 @@ def cast(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -
     return ((d,) for d in dtypes(wish, domain))
 
 
+def _bitcast(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
+    """Every dtype of the width of the argument's, the wished one first."""
+    own = types[0].dtype
+    return ((d,) for d in [*dtypes(wish, domain), *DTYPES] if BOOL not in (own, d) and d.itemsize == own.itemsize)
+
+
 def draw(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     """A distribution of the wished type, with an identity of its own."""
     if wish is not None and is_float(wish.dtype):
@@ -152,6 +158,7 @@ SEMI: dict[str, Proposal] = {
     "semi.transfer": lambda types, wish, domain: [("host",), ("device",)],
     "semi.size": size,
     "semi.cast": cast,
+    "semi.bitcast": _bitcast,
     "semi.uniform": draw,
     "semi.normal": draw,
 }

@@ -22,7 +22,7 @@ from ngraph_rewrite.types.tuples import TupleType
 def widened(roots: Sequence[Op], values: Values) -> tuple[list[Op], dict[Op | Uid, Array]] | None:
     """The terms and the values in float64; None where there is no narrow float, or they cannot be had in float64."""
     order = topological(roots)
-    if not any(_is_narrow(t) for t in order):
+    if not any(map(_is_narrow, order)) or any(t.definition.short == "bitcast" for t in order):  # of other bits
         return None
     bank = TermBank()
     wide: dict[Op, Op] = {}

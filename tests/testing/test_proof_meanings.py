@@ -77,6 +77,8 @@ def value_of(term: Scalar, known: Mapping[Scalar, Any]) -> Any:
     op, _, which = term.op.partition(".")
     if op == "cast":
         return np.asarray(args[0]).astype(term.dtype)[()]
+    if op == "bitcast":
+        return np.asarray(args[0]).view(term.dtype)[()]
     if op == "pick":
         return args[1 + int(args[0])]
     if op in _REDUCE:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ngraph_rewrite.testing.compare import same_bits
+from ngraph_rewrite.testing.proof.elementary import bitcast
 from ngraph_rewrite.testing.proof.numeric import (
     FUNCTIONS,
     REDUCTIONS,
@@ -238,6 +239,21 @@ def test_casts() -> None:
         ).proved
         is not False
     )
+
+
+def test_bits_of_numbers() -> None:
+    """Of a NaN it is only known that its bits are the same ones each time they are read."""
+    x = symbol("x", "float32")
+    bits = apply("bitcast", "uint32", x)
+    cleared = apply("bitwise_and", "uint32", bits, number(2**31 - 1, "uint32"))
+    same = decide(apply("bitcast", "float32", cleared), apply("absolute", "float32", x), "exact", 5.0)
+    assert same.proved is not False
+    assert decide(apply("bitcast", "int32", x), apply("cast", "int32", bits), "exact", 5.0).proved
+    assert decide(apply("cast", "int32", x), apply("cast", "int32", bits), "exact", 5.0).proved is False
+    assert bitcast(bitcast(x, np.dtype("int32")), np.dtype("float32")) is x
+    assert bitcast(number(1, "float32"), np.dtype("int32")) is number(0x3F800000, "int32")
+    nan = bitcast(number(np.nan, "float32"), np.dtype("int32"))
+    assert (nan.op, nan.args) == ("bitcast", (number(np.nan, "float32"),))
 
 
 def assert_refuted(pair: tuple[Scalar, Scalar], grade: str) -> None:

@@ -104,6 +104,7 @@ from ngraph_rewrite.frontend.numpy.cumulative import (
 )
 from ngraph_rewrite.frontend.numpy.data_types import (
     astype,
+    bitcast,
     can_cast,
     finfo,
     iinfo,
@@ -539,6 +540,7 @@ __all__ = [
     "bartlett",
     "bfloat16",
     "bincount",
+    "bitcast",
     "bitwise_and",
     "bitwise_count",
     "bitwise_invert",

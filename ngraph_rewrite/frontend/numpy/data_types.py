@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
+from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy.keeping import by_position
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, on_device
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -42,6 +44,22 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     on_device("astype", device)
     term, wanted = as_term(x), checked("astype", as_dtype, dtype)
     return term if term.dtype == wanted else apply("cast", term, dtype=wanted)
+
+
+def bitcast(x: Array, dtype: Any, /) -> Op:
+    """The bits of `x` read as another dtype of the same width, as NumPy's ``x.view(dtype)``; names of axes are kept.
+
+    A NaN of float32 or float64 keeps its bits, one of 16 bits may turn quiet. No derivative passes.
+
+    Raises:
+        DTypeError: for a dtype of another width, and for bool.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.bitcast(ng.placeholder({"H": 3}, "bfloat16"), "uint16").type
+    uint16[H:3]
+    """
+    wanted = checked("bitcast", as_dtype, dtype)
+    return by_position(lambda term: build_term("semi.bitcast", term, dtype=wanted), "bitcast", as_term(x))
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from ngraph_rewrite.testing.proof.elementary import REDUCTIONS, Undecided, cast, elementwise, loop, name_of, reduced
+from ngraph_rewrite.testing.proof.elementary import (
+    REDUCTIONS,
+    Undecided,
+    bitcast,
+    cast,
+    elementwise,
+    loop,
+    name_of,
+    reduced,
+)
 from ngraph_rewrite.testing.proof.objects import as_objects, lines_of, mapped, normal_axes
 from ngraph_rewrite.testing.proof.symbols import NUMBER, Scalar, number, symbol
 from ngraph_rewrite.types.dtypes import promote
@@ -121,6 +130,10 @@ class Symbols(NDArrayOperatorsMixin):
     def astype(self, dtype: Any, copy: bool = True) -> Symbols:
         dtype = np.dtype(dtype)
         return self.each(lambda s: cast(s, dtype), dtype) if dtype != self.dtype else self
+
+    def view(self, dtype: Any) -> Symbols:
+        dtype = np.dtype(dtype)
+        return self.each(lambda s: bitcast(s, dtype), dtype)
 
     def each(self, function: Callable[[Scalar], Scalar], dtype: Any = None) -> Symbols:
         """A function of every element."""

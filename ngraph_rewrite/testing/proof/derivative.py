@@ -27,7 +27,7 @@ FORMULAS: Mapping[str, Any] = {
     "lgamma": sympy.loggamma(A), "digamma": sympy.digamma(A),
 }  # fmt: skip
 # Flat almost everywhere.
-_FLAT = frozenset("sign floor ceil round trunc floordivide".split())
+_FLAT = frozenset("sign floor ceil round trunc floordivide bitcast".split())
 _FUNCTIONS = frozenset("exp log sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh erf erfinv".split())
 _POLYGAMMA = ("digamma", "trigamma")
 

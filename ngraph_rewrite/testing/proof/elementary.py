@@ -87,6 +87,17 @@ def cast(x: Scalar, dtype: DType) -> Scalar:
     return apply("cast", dtype, x)
 
 
+def bitcast(x: Scalar, dtype: DType) -> Scalar:
+    """The bits of `x` read as another dtype, as NumPy's ``view`` does; those of a NaN are not told."""
+    if x.op == "bitcast":
+        x = x.args[0]
+    if x.dtype == dtype:
+        return x
+    if x.op is NUMBER and x.value == x.value and (value := x.value.view(dtype)) == value:
+        return number(value, dtype)
+    return apply("bitcast", dtype, x)
+
+
 def select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """`x` if the condition is true, else `y`."""
     if condition.op is NUMBER:

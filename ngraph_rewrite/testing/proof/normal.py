@@ -46,7 +46,7 @@ class Normal:
         return self._known[root]
 
     def _form(self, term: Scalar, args: tuple[Scalar, ...]) -> Scalar:
-        if not args:
+        if not args or term.op == "bitcast":  # the bits of a number are those of its dtype
             return term
         if term.op in _SETS:
             return _set(_SETS[term.op], term, args)

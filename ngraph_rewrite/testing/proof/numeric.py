@@ -34,6 +34,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "select": np.where,
 }
 _ROUNDING = (*ROUNDING, "trunc")
+_OTHERS = (NUMBER, SYMBOL, "cast", "bitcast")
 # Reductions: the function, and the value of nothing.
 REDUCTIONS: Mapping[str, tuple[Callable[..., Any], Any]] = {
     "sum": (np.add, 0),
@@ -48,7 +49,7 @@ REDUCTIONS: Mapping[str, tuple[Callable[..., Any], Any]] = {
 
 def known(roots: Sequence[Scalar]) -> bool:
     """Whether NumPy can evaluate these expressions."""
-    return all(t.op in FUNCTIONS or t.op in REDUCTIONS or t.op in (NUMBER, SYMBOL, "cast") for t in parts(roots))
+    return all(t.op in FUNCTIONS or t.op in REDUCTIONS or t.op in _OTHERS for t in parts(roots))
 
 
 def symbols_of(roots: Sequence[Scalar]) -> list[Scalar]:
@@ -57,7 +58,9 @@ def symbols_of(roots: Sequence[Scalar]) -> list[Scalar]:
 
 
 def evaluate(root: Scalar, at: Point, wide: Any = None) -> tuple[Array, Array, Array]:
-    """The value of an expression, where its casts are defined, and where all that is computed for it is finite.
+    """The value of an expression, where it is defined, and where all that is computed for it is finite.
+
+    It is not where a float is cast to an integer that it does not fit, and where the bits of a NaN are read.
 
     Args:
         wide: A float dtype to compute in instead of each float dtype, for values over the reals.
@@ -70,6 +73,8 @@ def evaluate(root: Scalar, at: Point, wide: Any = None) -> tuple[Array, Array, A
             value = _value(term, values, at, wide)
             if term.op == "cast":
                 defined &= fits(values[term.args[0]], term.dtype)
+            if term.op == "bitcast" and is_float(term.args[0].dtype):
+                defined &= ~np.isnan(values[term.args[0]])
             if is_float(value.dtype):
                 finite &= np.isfinite(value)
             values[term] = value
@@ -85,6 +90,8 @@ def _value(term: Scalar, values: Values, at: Point, wide: Any) -> Array:
     args = [values[a] for a in term.args]
     if term.op == "cast":
         return args[0].astype(dtype)
+    if term.op == "bitcast":
+        return args[0].astype(term.args[0].dtype).view(term.dtype).astype(dtype)
     if term.op in REDUCTIONS:
         if not args:
             return nothing(term.op, dtype)

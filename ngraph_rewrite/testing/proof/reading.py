@@ -94,7 +94,7 @@ class Reader:
             return self._select(term)
         if term.op == "sum" and _counts(term):
             return total(self.field, *map(self.real, term.args))
-        if not is_float(term.dtype):  # integers wrap: only that equal terms are equal is known
+        if not is_float(term.dtype) or term.op == "bitcast":  # integers wrap: only that equal terms are equal is known
             return self.field.atom("integer", term)
         if term.op in _CHOICES:
             return _CHOICES[term.op](self, term)

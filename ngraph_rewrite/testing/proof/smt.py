@@ -48,6 +48,8 @@ class Translation:
         args = [self._known[a] for a in term.args]
         if term.op == "cast":
             return self._cast(term, args[0])
+        if term.op == "bitcast":
+            return self._bitcast(term, args[0])
         makers = MAKERS[kind_of(computes_in(term))]
         made = makers[term.op](term, *args) if term.op in makers else None
         return self.opaque(term, args) if made is None else made
@@ -74,6 +76,14 @@ class Translation:
         if new.itemsize == 2 and old.itemsize > 2:  # rounded twice, through float32
             return self.opaque(term, [x])
         return (z3.fpToFP if old.kind == "i" else z3.fpToFPUnsigned)(EVEN, x, sort(new))
+
+    def _bitcast(self, term: Scalar, x: Any) -> Any:
+        """There is one NaN in z3, of whose bits only that they are the same ones is known."""
+        old, new = term.args[0].dtype, term.dtype
+        bits = z3.BitVecSort(8 * old.itemsize)
+        if is_float(old):
+            x = z3.If(z3.fpIsNaN(x), z3.Function(f"bits.{old}", x.sort(), bits)(x), z3.fpToIEEEBV(x))
+        return z3.fpBVToFP(x, sort(new)) if is_float(new) else x
 
     def _rounded(self, x: Any, old: DType, new: DType) -> Any:
         if (old, new) == (FLOAT64, BFLOAT16):  # by way of float32

@@ -25,7 +25,7 @@ class Scalar:
         op: `NUMBER`, `SYMBOL`, or the short name of an elementwise op of the catalogue; ``sum``, ``prod``, ``max``,
             ``min``, ``any`` and ``all`` take any number of arguments. An op not known by name is a function
             of which no more is known than that equal arguments give equal results.
-        dtype: That of the value; a ``cast`` is from that of its argument.
+        dtype: That of the value; a ``cast`` or ``bitcast`` is from that of its argument.
         args: What the function is applied to.
         value: The NumPy scalar, of a number.
         name: The name, of a symbol.
@@ -62,7 +62,7 @@ class Scalar:
         if self.op in (NUMBER, SYMBOL):
             return str(self.name if self.value is None else self.value.item())
         inside = ", ".join(map(repr, self.args))
-        return f"cast({inside}, {self.dtype})" if self.op == "cast" else f"{self.op}({inside})"
+        return f"{self.op}({inside}{f', {self.dtype}' if self.op in ('cast', 'bitcast') else ''})"
 
 
 # What there is once need not be made again: the same objects whether or not it is remembered.
