@@ -134,16 +134,14 @@ def recast(value: Literal, dtype: DType) -> Literal:
 
 @attribute_function
 def viewed(value: Literal, dtype: DType) -> Literal | None:
-    """The bits of a constant read as another dtype of the same width; None if a NaN is among the numbers of either.
+    """The bits of a constant read as another dtype of the same width; None if that has a NaN, which keeps no bits.
 
     >>> viewed(literal(1.0, dtypes.FLOAT32), dtypes.INT32), viewed(literal(-1, dtypes.INT32), dtypes.FLOAT32)
     (1065353216, None)
     """
-    before = value.array(value.shape)
-    after = before.view(dtype)
+    found = value.array(value.shape).view(dtype)
     with np.errstate(invalid="ignore"):  # which NumPy asks of a NaN that signals
-        has_nan = any(np.isnan(a).any() for a in (before, after) if dtypes.is_float(a.dtype))
-    return None if has_nan else Literal(after)
+        return None if dtypes.is_float(dtype) and np.isnan(found).any() else Literal(found)
 
 
 @attribute_function

@@ -104,9 +104,12 @@ def test_a_cast_between_is_one_or_none(passes: Passes) -> None:
     assert names(semi.bitcast(semi.broadcast(number, (2, 3), (1,)), "int32"), passes) == ["bitcast", "broadcast"]
 
 
-def test_of_a_constant_it_is_one_unless_there_is_a_nan(passes: Passes) -> None:
+def test_of_a_constant_it_is_one_unless_that_is_a_nan(passes: Passes) -> None:
     numbers = ng.constant(np.array([1.0, -0.0], "float32"), ng.anonymous([2]))
     assert names(semi.bitcast(numbers, "int32"), passes) == []
+    given = ng.constant(np.array(-0x3FFFFF, "int32").view("float32"), ng.anonymous([2]))
+    with ng.make_transformer("cpu") as transformer:
+        assert transformer.computation(semi.bitcast(given, "int32"))().tolist() == [-0x3FFFFF] * 2
     bits = np.array([0x7FC00001, 0x7F800001], "int32")
     nan = ng.constant(bits, ng.anonymous([2]))
     assert names(semi.bitcast(nan, "float32"), passes) == ["bitcast"]
