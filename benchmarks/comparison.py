@@ -32,7 +32,12 @@ LOOK, LOOKS = 0.02, 50
 def as_arrays(result: Any) -> Arrays:
     """What an engine returned, one tensor or a sequence of them, as arrays of NumPy."""
     parts = result if isinstance(result, list | tuple) else [result]
-    return [np.asarray(p.detach() if hasattr(p, "detach") else p) for p in parts]
+    return [np.asarray(_wide(p.detach()) if hasattr(p, "detach") else p) for p in parts]
+
+
+def _wide(tensor: Any) -> Any:
+    """A tensor of PyTorch as NumPy can have it."""
+    return tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor
 
 
 @dataclass(frozen=True)

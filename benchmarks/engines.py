@@ -20,6 +20,7 @@ import numpy as np
 import ngraph_rewrite as ng
 from benchmarks.comparison import Array, Arrays, Made, Task, as_arrays
 from benchmarks.harness import OURS
+from ngraph_rewrite.types.dtypes import BFLOAT16
 
 Make = Callable[[], Made]
 Show = Callable[[Any], Arrays]
@@ -110,7 +111,7 @@ def in_torch(
 
     def make() -> Made:
         torch = module("torch")
-        inputs = [torch.from_numpy(a) for a in arrays]
+        inputs = [_tensor(torch, a) for a in arrays]
         if channels_last:
             inputs = [t.contiguous(memory_format=torch.channels_last) if t.dim() == 4 else t for t in inputs]
         call = compiled_torch(function) if compiled else function
@@ -122,6 +123,13 @@ def in_torch(
         return Made(run, show)
 
     return make
+
+
+def _tensor(torch: Any, array: Array) -> Any:
+    """An array as a tensor; bits of a bfloat16, which NumPy has none of, are those of an int16."""
+    if array.dtype == BFLOAT16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
 
 
 def compiled_torch(function: Callable[..., Any], mode: str | None = None) -> Any:

@@ -38,6 +38,7 @@ def base_ops() -> Iterator[OpDef]:
         "cpu.gemm",
         "cpu.batch_gemm",
         "cpu.gemm_of_pairs",
+        "cpu.gemm_of_float_pairs",
         "cpu.gemm_of_quads",
         "cuda.gemm",
         "cuda.fold",

@@ -41,6 +41,7 @@ TOLERANCE = {"rtol": 1e-7, "atol": 1e-8}
 NOT_REACHED = {
     "cpu.gemm": "no user writes it: rules of the target make it of dots",
     "cpu.gemm_of_pairs": "no user writes it: rules of the target make it of products of small integers",
+    "cpu.gemm_of_float_pairs": "no user writes it: rules of the target make it of products of bfloat16",
     "cpu.gemm_of_quads": "no user writes it: rules of the target make it of products of bytes",
     "cpu.batch_gemm": "no user writes it: rules of the target make it of products of halves (tests/test_prologues.py)",
     "cpu.first_places": "no user writes it: rules of the target make it of the beginning of an order",

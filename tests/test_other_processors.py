@@ -20,6 +20,7 @@ LESS = [""] if MACHINE != "x86_64" or not binding.get_host_cpu_features().get("a
 # Which tests, by their file.
 CHOSEN = {
     "test_products.py": "a_product_is_numpys or epilogue_changes or special_values or inner_loop or one_sum",
+    "test_bfloats.py": "test",
     "test_bytes.py": "a_product_is_numpys or saturates or that_of_int32",
     "ops/test_attention.py": "special_values or same_bits or packed or found_without",
     "ops/test_direct_convolution.py": "several_blocks or (its_derivative and not launch)",

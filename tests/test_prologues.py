@@ -18,6 +18,7 @@ from ngraph_rewrite.codegen.epilogue import render_prologue
 from ngraph_rewrite.codegen.loops import MapNest, Operand
 from ngraph_rewrite.errors import DTypeError, KernelError
 from ngraph_rewrite.plan import attempt, products
+from ngraph_rewrite.targets.cpu import CPU
 
 HALVES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 
@@ -101,7 +102,8 @@ def test_a_product_of_halves_is_one_kernel(dtype: str) -> None:
     a, b = A.astype(HALVES[dtype]), B.astype(HALVES[dtype])
     x, y = placeholder(a), placeholder(b)
     assert kernels_of(semi.dot(x, y), {x: a, y: b}) == ["gemm"]
-    assert kernels_of(semi.dot(semi.transpose(x), x), {x: a}) == ["gemm"]
+    turned = ["copy"] if dtype == "bfloat16" and CPU.float_pairs else []  # whose pairs lie side by side
+    assert kernels_of(semi.dot(semi.transpose(x), x), {x: a}) == [*turned, "gemm"]
     stack = placeholder(a[None])
     assert kernels_of(semi.batch_dot(stack, semi.transpose(stack, (0, 2, 1))), {stack: a[None]}) == ["gemm"]
 

@@ -26,6 +26,7 @@ from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.ops import (  # noqa: F401  (the families declare their ops when imported)
     axes,
     cpu,
+    cpu_packed,
     cuda,
     fused,
     numpy,

@@ -51,48 +51,9 @@ def gemm(x: TensorType, y: TensorType, *, ta: bool, tb: bool) -> TensorType:
     return TensorType(x.dtype, anonymous((rows, columns)))
 
 
-def _gemm_of_pairs(term: Op, x: Any, y: Any) -> Any:
-    """The sum of two products, of the lower halves and of the upper ones."""
-    lower, upper = [a.astype(np.int16).astype(np.int32) for a in (x, y)], [a >> 16 for a in (x, y)]
-    return np.matmul(*lower) + np.matmul(*upper)
-
-
-@op("cpu.gemm_of_pairs", meaning=_gemm_of_pairs, below="semi.dot")
-def gemm_of_pairs(x: TensorType, y: TensorType) -> TensorType:
-    """The matrix product of int32 that are pairs of int16 each: of two pairs, the sum of both products, in int32."""
-    if x.dtype != INT32 or y.dtype != INT32:
-        raise DTypeError(f"gemm_of_pairs takes two int32 matrices, not {x!r} and {y!r}")
-    if x.rank != 2 or y.rank != 2 or x.shape[1] != y.shape[0]:
-        raise AxesError(f"gemm_of_pairs cannot contract {x!r} with {y!r}")
-    return TensorType(x.dtype, anonymous((x.shape[0], y.shape[1])))
-
-
 def _quads(x: Any, dtype: type) -> list[Any]:
     """The four bytes of each number, as int32."""
     return [(x >> at).astype(dtype).astype(np.int32) for at in (0, 8, 16, 24)]
-
-
-def _gemm_of_quads(term: Op, x: Any, y: Any) -> Any:
-    """The sum of four products, of each byte of both."""
-    left, right = (np.int8, np.uint8) if term.attribute("signed") else (np.uint8, np.int8)
-    every = zip(_quads(x, left), _quads(y, right), strict=True)
-    return np.sum([np.matmul(*both) for both in every], axis=0, dtype=np.int32)
-
-
-def _signed(x: TensorType, y: TensorType, *, signed: Any) -> Attributes:
-    return {"signed": flag(signed, "signed")}
-
-
-@op("cpu.gemm_of_quads", meaning=_gemm_of_quads, normalise=_signed, below="semi.dot")
-def gemm_of_quads(x: TensorType, y: TensorType, *, signed: bool) -> TensorType:
-    """The matrix product of int32 that are four bytes each: of two quads, the sum of all products, in int32. Those of
-    `x` are int8 if they are `signed`, and those of `y` uint8; else it is the other way round.
-    """
-    if x.dtype != INT32 or y.dtype != INT32:
-        raise DTypeError(f"gemm_of_quads takes two int32 matrices, not {x!r} and {y!r}")
-    if x.rank != 2 or y.rank != 2 or x.shape[1] != y.shape[0]:
-        raise AxesError(f"gemm_of_quads cannot contract {x!r} with {y!r}")
-    return TensorType(x.dtype, anonymous((x.shape[0], y.shape[1])))
 
 
 @op("cpu.batch_gemm", meaning=lambda term, x, y: np.matmul(x, y), below="semi.batch_dot")

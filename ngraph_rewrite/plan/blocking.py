@@ -57,6 +57,8 @@ _LONG, _BROAD, _STRETCH_BYTES, _QUARTERS = 2048, 512, 1024, 4
 _PART, _PART_TIME, _CORES, _SUMS = 1024, 20_000, 8, 16 << 20
 # Rows of a group, and of a block, are tiles of 14 without rest.
 _EVEN = 14
+# Bytes for what is known of the numbers of both operands.
+_KNOWN = 64
 
 
 class Room(NamedTuple):
@@ -108,11 +110,13 @@ class Blocking(NamedTuple):
     across: int
     groups: int
 
-    def room(self, n: int, k: int, itemsize: int, aside: bool, maps: Maps = NO_MAPS) -> Room:
+    def room(self, n: int, k: int, itemsize: int, aside: bool, maps: Maps = NO_MAPS, lines: bool = False) -> Room:
         """The workspace of a thread.
 
         Args:
             aside: Whether C is put there.
+            lines: Whether rows of A are put there, at the end, where the processor reads several as a matrix, and
+                behind them what is known of the least numbers.
         """
         deep = self.deep
         panels = self.columns if self.packs & PACKS_B else _COLUMNS if n % _COLUMNS else 0
@@ -125,7 +129,9 @@ class Blocking(NamedTuple):
         c_at = aligned(b_at + (ahead(maps.b, plain=False) * self.columns * itemsize if maps.b.there else 0))
         kept = self.rows if k > self.deep else self.block
         pitch = deep * itemsize if self.packs & PACKS_B else 0
-        return Room(aligned(c_at + kept * self.columns * itemsize * aside), pitch, a_at, b_at, c_at)
+        end = aligned(c_at + kept * self.columns * itemsize * aside)
+        room = end + lines * (aligned(self.block * (_rounded(deep, 16) + 16) * itemsize) + _KNOWN)
+        return Room(room, pitch, a_at, b_at, c_at)
 
     def pitch(self, a: Mapped) -> int:
         """The stride of rows of A that are computed, or of its columns: they do not fall on the same places."""

@@ -213,9 +213,9 @@ def _with_operand(
     told = 8 * len(given)
     operands = zip(map_.loads, map_.layouts, strict=True)
     loads = tuple([_operand(load.base, at, address(job, load, home), given, refs) for load, at in operands])
-    assert job.given is not None
+    assert isinstance(job.given, Product)
     follows = place == MAP_PLACES[1] and not map_.turned
-    source, numbers = _prologue(job.given.dtype, loads, map_.steps, map_.value, follows)
+    source, numbers = _prologue(job.given.multiplied, loads, map_.steps, map_.value, follows)
     given += numbers
     given[place : place + 2] = Ref("kernel", source), told
     refs.append(place)

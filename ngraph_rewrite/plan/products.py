@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library_products import GEMM, render_gemm, render_sums
@@ -23,7 +24,7 @@ from ngraph_rewrite.plan.blocking import (
 )
 from ngraph_rewrite.plan.factors import factors
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.nests import Load
+from ngraph_rewrite.plan.nests import CopyFirst, Load
 from ngraph_rewrite.plan.operand_maps import OperandMap
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
@@ -40,14 +41,26 @@ _ROOM, _CHUNKS, _LARGE_ROOM, _FEWEST = 1 << 22, 16, 1 << 24, 8
 _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
 # Bytes of a row that fill a vector.
 _FILLED = 64
+_WORD, _SIXTEEN = 4, 16
+_OTHERS = ("pack", "exact", "most", "least")
+_PACKED = MappingProxyType(
+    {"cpu.gemm_of_pairs": "pairs", "cpu.gemm_of_float_pairs": "float_pairs", "cpu.gemm_of_quads": "quads"}
+)
 EPILOGUE = "epilogue"
-PRODUCTS = ("cpu.gemm", "cpu.gemm_of_pairs", "cpu.gemm_of_quads", "cpu.batch_gemm", "semi.batch_dot")
+PRODUCTS = (
+    "cpu.gemm",
+    "cpu.gemm_of_pairs",
+    "cpu.gemm_of_float_pairs",
+    "cpu.gemm_of_quads",
+    "cpu.batch_gemm",
+    "semi.batch_dot",
+)
 # Which arguments of the kernel stand for memory, for what the processor decides, and for the epilogue.
 _NAMES = GEMM.split()
 _PLACES = tuple(map(_NAMES.index, ("a", "b", "c", "space", "epilogue")))
 # Where it is told of operands that are maps: their addresses, and then where their arguments are.
 MAP_PLACES = tuple(map(_NAMES.index, ("a_map", "b_map")))
-_DECIDED = tuple(map(_NAMES.index, ("high", "wide", "apart", "crowded", "tile", "pack")))
+_DECIDED = tuple(map(_NAMES.index, ("high", "wide", "apart", "crowded", "tile", "pack", "exact", "most", "least")))
 
 
 def is_product(term: Op) -> bool:
@@ -123,6 +136,11 @@ class Product(NamedTuple):
         return self.packed or self.dtype
 
     @property
+    def multiplied(self) -> str:
+        """The dtype of operands that its kernel computes."""
+        return "int32" if self.packed else self.dtype
+
+    @property
     def form(self) -> _Form:
         """Its sizes and strides."""
         return _Form(self.sizes, self.terms, self.a.strides[1:], self.b.strides[1:])
@@ -170,13 +188,38 @@ def product(term: Op, groups: Groups) -> Product:
     Raises:
         CopyFirst: if an operand is not in memory, or is so in a way that strides cannot say.
     """
-    name = term.definition.name
-    (x, y, terms), (ta, tb) = factors(term, groups), term.attrs if name == "cpu.gemm" else (False, False)
-    (*batch, m, n), a, b = known(term), _matrix(x, ta), _matrix(y, tb)
+    (x, y, terms), (*batch, m, n) = factors(term, groups), known(term)
+    own, count, packed = DTYPE_NAMES[term.type.dtype], batch or (1,), _packed(term)
+    if packed:
+        a, b = _in_words(term.args[0], x), _in_words(term.args[1], y)
+        narrow = DTYPE_SIZES[DTYPE_NAMES[term.args[1].type.dtype]] < _WORD
+        k = x.layout.shape[-1] * DTYPE_SIZES[DTYPE_NAMES[term.args[0].type.dtype]] // _WORD
+        return Product((*count, m, n, k), a, b.transposed if narrow else b, own, packed=packed)
+    ta, tb = term.attrs if term.definition.name == "cpu.gemm" else (False, False)
     k = x.layout.shape[-2 if ta else -1]
-    packed = {"cpu.gemm_of_pairs": "pairs", "cpu.gemm_of_quads": "quads"}.get(name, "")
-    packed = "signed_quads" if packed == "quads" and term.attribute("signed") else packed
-    return Product((*(batch or (1,)), m, n, k), a, b, DTYPE_NAMES[term.type.dtype], terms, packed)
+    return Product((*count, m, n, k), _matrix(x, ta), _matrix(y, tb), own, terms)
+
+
+def _packed(term: Op) -> str:
+    """Of which numbers those of 32 bits are made that a product multiplies, one of `PACKED`; or nothing."""
+    found = _PACKED.get(term.definition.name, "")
+    return "signed_quads" if found == "quads" and DTYPE_NAMES[term.args[0].type.dtype] == "int8" else found
+
+
+def _in_words(term: Op, load: Load) -> Matrix:
+    """An operand as a matrix of numbers of 32 bits, each made of so many in a row as fit.
+
+    Raises:
+        CopyFirst: if these do not lie side by side.
+    """
+    parts, (*batch, down, along) = _WORD // DTYPE_SIZES[DTYPE_NAMES[term.type.dtype]], load.layout.strides
+    if parts == 1:
+        return _matrix(load, False)
+    strides = [step if n > 1 else 0 for n, step in zip(load.layout.shape, (*batch, down), strict=False)]
+    if along != 1 or any(step % parts for step in strides):
+        raise CopyFirst(term)
+    *outer, row = (step // parts for step in strides)
+    return Matrix(load, (outer[0] if outer else 0, row, 1))
 
 
 def as_rows(given: Product) -> Product:
@@ -281,12 +324,14 @@ def _cut(form: _Form, dtype: str, aside: bool, maps: Maps) -> _Cut:
     ((count, m, n, k), terms, a, b), size = form, DTYPE_SIZES["int32" if dtype in PACKED else dtype]
     lies, sizes = _lies(a, b, maps), (count, m, n, k * terms)
     found, time = blocking(*sizes, size, lies), product_time(*sizes, size)
+    if dtype in PACKED:  # whole rows of the registers for matrices, if the processor has some
+        found = found._replace(deep=-(-found.deep // _SIXTEEN) * _SIXTEEN)
     if terms > 1:  # a stretch of k ends where a matrix does
         found = found._replace(deep=stretch(k, found.deep))
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
-    tile = "sweep" if found.packs & SWEEPS else "fetch" if found.packs & FETCHES else "tile"
-    words = [Ref("product", f"{word} {dtype}") for word in ("rows", "columns", "stride", "crowded", tile, "pack")]
-    room = found.room(sizes[2], sizes[3], size, aside, maps)
+    tile = "sweep" if found.packs & SWEEPS else "multiply_fetching" if found.packs & FETCHES else "multiply"
+    words = [Ref("product", f"{word} {dtype}") for word in ("high", "columns", "apart", "crowded", tile, *_OTHERS)]
+    room = found.room(sizes[2], sizes[3], size, aside, maps, dtype in PACKED)
     each = max(room.bytes, 1)
     chunks = max(_FEWEST, min(_CHUNKS, _LARGE_ROOM // each), _ROOM // each)
     least = max(1, -(-found.groups // chunks))

@@ -75,7 +75,7 @@ class _Merged:
         job, graph, term = self.job, self.graph, maker.term
         if not graph.is_map(maker, prod(known(term))) or graph.is_outside(term, [job]):
             return False
-        if DTYPE_NAMES[term.type.dtype] != self.given.dtype or [x.base for x in job.loads].count(term) > 1:
+        if DTYPE_NAMES[term.type.dtype] != self.given.multiplied or [x.base for x in job.loads].count(term) > 1:
             return False
         # the product must not wait for a write that ends what the map reads: sets of writes are bits of numbers
         effects, waits = graph.groups.effects, 0

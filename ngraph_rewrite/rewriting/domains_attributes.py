@@ -113,7 +113,6 @@ _PROPOSALS: dict[str, Proposal] = {
     **CONVOLUTION,
     **NETWORK,
     "cpu.gemm": lambda types, wish, domain: itertools.product((False, True), repeat=2),
-    "cpu.gemm_of_quads": lambda types, wish, domain: itertools.product((False, True)),
     "core.constant": _constant,
     "core.label": _label,
     "core.placeholder": _leaf,

@@ -25,7 +25,10 @@ from ngraph_rewrite.terms.catalogue import definitions, find
 from ngraph_rewrite.types.dtypes import DTYPES
 
 PROPERTIES = frozenset(
-    "axes shape rank dtype type size length lengths name names scalar roles named sample recurrent base quads".split()
+    (
+        "axes shape rank dtype type size length lengths name names scalar roles named sample recurrent base "
+        "quads float_pairs"
+    ).split()
 )
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.USub, ast.Not, ast.And, ast.Or)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot)

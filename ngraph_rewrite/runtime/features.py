@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -28,6 +30,17 @@ _LASTING = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags
 
 # By the bytes of vectors, what such an instruction is called by LLVM and by Linux.
 _QUADS = MappingProxyType({64: {"+avx512vnni", "+avx512_vnni"}, 32: {"+avxvnni", "+avx_vnni"}})
+# What multiplies pairs of bfloat16 is called so, and what multiplies matrices of packed numbers.
+_FLOAT_PAIRS = frozenset({"+avx512bf16", "+avx512_bf16"})
+_MATRICES = MappingProxyType(
+    {
+        "float_pairs": ("amx-bf16", "amx_bf16"),
+        "quads": ("amx-int8", "amx_int8"),
+        "signed_quads": ("amx-int8", "amx_int8"),
+    }
+)
+# Linux is asked for these registers, by a call of the system for x86 and the number of what keeps them.
+_PERMISSION = (158, 0x1023, 18)
 
 
 class Vectors(NamedTuple):
@@ -115,6 +128,25 @@ def vectors() -> Vectors:
 def multiplies_quads() -> bool:
     """Whether one instruction multiplies four bytes with four others and adds all products to a number of 32 bits."""
     return not _QUADS.get(vectors().bytes, frozenset()).isdisjoint(features())
+
+
+def multiplies_float_pairs() -> bool:
+    """Whether one instruction multiplies two bfloat16 with two others and adds both products to a float32."""
+    return vectors().bytes == 64 and not _FLOAT_PAIRS.isdisjoint(features())
+
+
+def multiplies_matrices(packed: str) -> bool:
+    """Whether the processor multiplies matrices of packed numbers of a kind, and lets this process do so."""
+    there = features()
+    return any(f"+{name}" in there for name in _MATRICES.get(packed, ())) and _may_use_matrices()
+
+
+@cache
+def _may_use_matrices() -> bool:
+    """Whether Linux keeps the registers for matrices of this process: it has to be asked once, for all its threads."""
+    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
+        return False
+    return bool(ctypes.CDLL(None).syscall(*_PERMISSION) == 0)
 
 
 def extrema_know_nan() -> bool:

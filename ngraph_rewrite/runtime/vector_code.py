@@ -21,6 +21,7 @@ class Words(NamedTuple):
     Attributes:
         parts: How many integers a number is made of, of which the products are added.
         signed: Whether bytes of A are the ones with a sign, and not those of B.
+        flushes: Whether numbers below 2**-126 are zeros, among what is multiplied and among sums.
     """
 
     element: Any
@@ -29,6 +30,7 @@ class Words(NamedTuple):
     tile: Tile
     parts: int = 1
     signed: bool = False
+    flushes: bool = False
 
     @property
     def kind(self) -> str:
@@ -42,10 +44,19 @@ class Words(NamedTuple):
 
 
 _ELEMENTS: Mapping[str, Any] = MappingProxyType(
-    {"float32": ir.FloatType(), "float64": ir.DoubleType(), "int64": I64, "uint64": I64}
+    {
+        "float32": ir.FloatType(),
+        "float_pairs": ir.FloatType(),
+        "flushed_pairs": ir.FloatType(),
+        "float64": ir.DoubleType(),
+        "int64": I64,
+        "uint64": I64,
+    }
     | dict.fromkeys(("int32", "uint32", "pairs", "quads", "signed_quads"), I32)
 )
-_PARTS: Mapping[str, int] = MappingProxyType({"pairs": 2, "quads": 4, "signed_quads": 4})
+_PARTS: Mapping[str, int] = MappingProxyType(
+    {"pairs": 2, "float_pairs": 2, "flushed_pairs": 2, "quads": 4, "signed_quads": 4}
+)
 
 
 # By lanes, what multiplies pairs and adds both products, and what a processor has to have for it.
@@ -59,11 +70,14 @@ _PAIRS: Mapping[int, tuple[str, str]] = MappingProxyType(
 
 
 def words(dtype: str) -> Words:
-    """The types of numbers of 32 or 64 bits, of pairs of int16, or of quads of bytes, and the tile of the processor."""
+    """The types of numbers of 32 or 64 bits, of pairs of 16 bits, or of quads of bytes, and the tile of the processor.
+
+    Pairs of bfloat16 are held as float32, which their sums are, whatever number their bits would be.
+    """
     element, tile = _ELEMENTS[dtype], tile_shape(dtype)
     size = 8 if dtype.endswith("64") else 4
-    parts, signed = _PARTS.get(dtype, 1), dtype.startswith("signed")
-    return Words(element, ir.VectorType(element, tile.lanes), size, tile, parts, signed)
+    parts, signed, flushes = _PARTS.get(dtype, 1), dtype.startswith("signed"), dtype.startswith("flushed")
+    return Words(element, ir.VectorType(element, tile.lanes), size, tile, parts, signed, flushes)
 
 
 @contextmanager
@@ -130,7 +144,8 @@ def times(builder: Any, own: Words, x: Any, y: Any) -> Any:
     if own.parts == 4:
         return _sums_of_quads(builder, own, x, y, ir.Constant(own.vector, None))
     if own.parts == 2:
-        return _sums_of_pairs(builder, own, x, y)
+        zero = ir.Constant(own.vector, None)
+        return _sums_of_pairs(builder, own, x, y) if own.whole else _sums_of_float_pairs(builder, own, x, y, zero)
     return builder.mul(x, y) if own.whole else builder.fmul(x, y)
 
 
@@ -168,12 +183,46 @@ def _sums_of_quads(builder: Any, own: Words, x: Any, y: Any, z: Any) -> Any:
     return z
 
 
+def _sums_of_float_pairs(builder: Any, own: Words, x: Any, y: Any, z: Any) -> Any:
+    """Of pairs of bfloat16, each the upper half of a float32, the sums of both products and `z`."""
+    if own.flushes:
+        halves = _BFloats(2 * own.tile.lanes)
+        name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * own.tile.lanes}"
+        function = declared(builder, name, [own.vector, halves, halves], own.vector)
+        return builder.call(function, [z, builder.bitcast(x, halves), builder.bitcast(y, halves)])
+    numbers = ir.VectorType(I32, own.tile.lanes)
+    x, y = builder.bitcast(x, numbers), builder.bitcast(y, numbers)
+    half, upper = (ir.Constant(numbers, [bits] * own.tile.lanes) for bits in (16, 0xFFFF0000))
+    plain = words("float32")
+    for left, right in ((builder.shl(x, half), builder.shl(y, half)), (builder.and_(x, upper), builder.and_(y, upper))):
+        z = multiply_add(builder, plain, builder.bitcast(left, own.vector), builder.bitcast(right, own.vector), z)
+    return z
+
+
+class _BFloats(ir.Type):  # type: ignore[misc]
+    """A vector of bfloat16, which llvmlite has no type for."""
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes = lanes
+
+    def _to_string(self) -> str:
+        return f"<{self.lanes} x bfloat>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _BFloats) and self.lanes == other.lanes
+
+    def __hash__(self) -> int:
+        return hash(self.lanes)
+
+
 def multiply_add(builder: Any, own: Words, x: Any, y: Any, z: Any) -> Any:
     """``x * y + z``, rounded once where the processor does that in one instruction."""
     if own.parts == 4:
         return _sums_of_quads(builder, own, x, y, z)
     if own.whole:
         return builder.add(times(builder, own, x, y), z)
+    if own.parts == 2:
+        return _sums_of_float_pairs(builder, own, x, y, z)
     name = f"llvm.fmuladd.{own.kind}"
     return builder.call(declared(builder, name, [own.vector] * 3, own.vector), [x, y, z])
 

@@ -21,7 +21,7 @@ from ngraph_rewrite.plan.shares import Share
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernels
-from ngraph_rewrite.runtime.features import multiplies_quads
+from ngraph_rewrite.runtime.features import multiplies_float_pairs, multiplies_matrices, multiplies_quads
 from ngraph_rewrite.runtime.machine import NEVER, SLICE, Beside, Launch, LaunchTable, Repeat, Row
 from ngraph_rewrite.targets.arguments import Arguments
 from ngraph_rewrite.targets.rows import run_rows, tell_rows
@@ -223,6 +223,11 @@ class _Cpu(Target):
     def quads(self) -> tuple[int, int, int]:
         """Two pairs take less time than four bytes for which there is no instruction."""
         return 64 if multiplies_quads() else 1 << 62, 64, 128
+
+    @property
+    def float_pairs(self) -> bool:
+        """They are worth an instruction of their own."""
+        return multiplies_float_pairs() or multiplies_matrices("float_pairs")
 
 
 CPU: Target = _Cpu("cpu", _base(), CpuExecutable, sample="any", recurrent="any", passes=(Distribution(), Orders()))

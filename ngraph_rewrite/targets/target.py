@@ -85,6 +85,11 @@ class Target:
         """
         return 1, 1, 1
 
+    @property
+    def float_pairs(self) -> bool:
+        """Whether products of bfloat16 multiply two of them at once."""
+        return True
+
     def executable(self, program: Program) -> Executable:
         """What `prepare` makes of a program.
 

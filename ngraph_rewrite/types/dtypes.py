@@ -29,8 +29,8 @@ FLOAT16, BFLOAT16 = np.dtype("float16"), np.dtype(ml_dtypes.bfloat16)
 
 # Numbers of 32 and 64 bits: vectors of them are multiplied and added.
 TILED = ("float32", "float64", "int32", "uint32", "int64", "uint64")
-# Numbers of 32 bits that are several integers each: two int16, or four bytes, of A without a sign or with one.
-PACKED = ("pairs", "quads", "signed_quads")
+# Numbers of 32 bits that are several each: two int16 or bfloat16, or four bytes, of A without a sign or with one.
+PACKED = ("pairs", "float_pairs", "quads", "signed_quads")
 
 # What to write in the place of a complex array.
 AS_PARTS = "make a complex array of two real terms: ng.numpy.fft.Complex(real, imag)"
