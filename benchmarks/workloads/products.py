@@ -38,8 +38,8 @@ def tasks(size: int | None) -> Tasks:
     """``gemm_MxNxK``: the product of MxK and KxN; ``linear_``: of MxK and what lies as NxK; ``vector_``: of what lies
     as KxM and a vector; ``pixels_``: of a few columns and a vector.
 
-    ``halves_``: of float16; ``bfloats_``: of bfloat16; ``int32_``, ``int64_``; ``quantized_``: of int8, summed in int32; ``scaled_``: the second
-    factor is int8, with a factor for each column; ``weights_``: of int8 less a zero point, and of int8 that are known,
+    ``halves_``: of float16; ``bfloats_``: of bfloat16; ``int32_``, ``int64_``; ``quantized_``: of int8, summed in
+    int32; ``scaled_``: the second factor is int8, with a factor for each column; ``weights_``: of int8 less a zero point, and of int8 that are known,
     summed in int32, with a factor for each column.
     """
     kinds = {"gemm": (_gemm, SHAPES), "linear": (_linear, LINEAR), "halves": (_halves, [HALVES])}

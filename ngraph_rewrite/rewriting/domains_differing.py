@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping
 
 from ngraph_rewrite.ops.checks import tensor
-from ngraph_rewrite.rewriting import domains_indexed
+from ngraph_rewrite.rewriting import domains_indexed, domains_packed
 from ngraph_rewrite.rewriting.domain import Domain, Proposal, Types
 from ngraph_rewrite.rewriting.domains_scan import flagged
 from ngraph_rewrite.types.dtypes import BOOL, INT64
@@ -197,8 +197,7 @@ ARGUMENTS: dict[str, Proposal] = {
     "semi.select": _select,
     "semi.dot": _dot,
     "cpu.gemm": _gemm,
-    "cpu.gemm_of_pairs": _dot,
-    "cpu.gemm_of_quads": _dot,
+    **domains_packed.ARGUMENTS,
     "cpu.batch_gemm": _of_many,
     "cuda.gemm": _products,
     "semi.gather": _gather,
