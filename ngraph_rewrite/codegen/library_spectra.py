@@ -63,7 +63,7 @@ def _memory(dtype: str, vectors: bool, target: str) -> list[str]:
     return [*lines, f"panel, reached = strip, strip + n * {PANEL * size}"]
 
 
-def _step(dtype: str, vectors: bool) -> list[str]:
+def step_lines(dtype: str, vectors: bool) -> list[str]:
     """Lines of one implicit step, from the far end of a block to the near one."""
     one, two, zero = (number(dtype, value) for value in (1.0, 2.0, 0.0))
     d, e = partial(diagonal, dtype), partial(beside, dtype)
@@ -151,7 +151,7 @@ def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
         "place": place,
         "scale": scale_lines(dtype),
         "gather": gather,
-        "iterate": block_lines(dtype, "low <= high", vectors, _step(dtype, vectors)),
+        "iterate": block_lines(dtype, "low <= high", vectors, step_lines(dtype, vectors)),
         "apply": apply,
         "finish": finish,
     }

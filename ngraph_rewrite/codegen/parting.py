@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from ngraph_rewrite.codegen.source import nested
 
 MOST = 64  # chunks of a part: no more threads need workspaces
-_ROOM = 16  # arguments of a part
+ROOM = 16  # arguments of a part
 _WORTH, _WORTH_OFTEN = 20_000, 25_000  # nanoseconds of a launch that is worth sharing
 # What a kernel begins with: one that is told of no chunks has workers and a pool in place of a chunk and a thread.
 BEGIN = "\n".join(
     [
-        f"pool, workers, asked = 0, 0, workspace_int64({_ROOM})",
+        f"pool, workers, asked = 0, 0, workspace_int64({ROOM})",
         "if nchunks == 0:",
         *nested(["pool, workers, chunk, nchunks, thread = thread, chunk, 0, 1, 0"]),
     ]
@@ -44,6 +44,19 @@ def launch_lines(part: str, arguments: Sequence[str], chunks: str, time: str, of
     >>> launch_lines("add", ["x", "n"], "n", "20 * n")[1:3]
     ['store_int64(asked, 1, n, 13)', 'time = int(20 * n)']
     """
-    stored = [f"store_int64(asked, {i}, {value}, 13)" for i, value in enumerate(arguments)]
     some = f"select({is_shared('time', often)}, lesser({MOST}, {chunks}), 1)"
-    return [*stored, f"time = int({time})", f"launch_parts({part}, asked, {some}, workers, pool, time)"]
+    return [*_asked(arguments), f"time = int({time})", f"launch_parts({part}, asked, {some}, workers, pool, time)"]
+
+
+def alone_lines(part: str, arguments: Sequence[str]) -> list[str]:
+    """Lines that run a part in the same thread, which may then share out parts of its own.
+
+    >>> alone_lines("add", ["x"])
+    ['store_int64(asked, 0, x, 13)', 'launch_parts(add, asked, 1, 0, 0, 0)']
+    """
+    return [*_asked(arguments), f"launch_parts({part}, asked, 1, 0, 0, 0)"]
+
+
+def _asked(arguments: Sequence[str]) -> list[str]:
+    """Lines that write down the arguments of a part."""
+    return [f"store_int64(asked, {i}, {value}, 13)" for i, value in enumerate(arguments)]

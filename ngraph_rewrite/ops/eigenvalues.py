@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Eigenvalues of symmetric matrices in NumPy, step by step: what `semi.eigh` means, and kernels compute to the bit.
 
+But for vectors of large matrices on a CPU, which divides these (`ngraph_rewrite.codegen.library_divided`): they are as
+exact, and others where values coincide.
+
 Reflections make a matrix tridiagonal; implicit steps with Wilkinson's shift, which converge at that end of a block
 where its diagonal is less, make it diagonal. Golub and Van Loan, *Matrix Computations*, section 8.3; Parlett, *The
 Symmetric Eigenvalue Problem*, chapter 8.

@@ -32,7 +32,7 @@ def eigh(x: TensorType) -> TensorType:
 def eigvalsh(x: TensorType) -> TensorType:
     """The ascending eigenvalues (b, n) of symmetric matrices `x` (b, n, n): those that `eigh` gives, in less time.
 
-    Only the lower triangles of `x` are read.
+    Those of large matrices are the same but for rounding. Only the lower triangles of `x` are read.
     """
     square(x)
     return tensor(x.dtype, x.shape[:2])

@@ -4,6 +4,23 @@
 from __future__ import annotations
 
 from ngraph_rewrite.codegen.library_bidiagonal import render_column_sums, render_reflect_rows
+from ngraph_rewrite.codegen.library_blocks import (
+    COLUMNS,
+    render_blocks,
+    render_reflect_blocks,
+    render_symmetric_blocks,
+    render_symmetric_product,
+    render_tridiagonal,
+)
+from ngraph_rewrite.codegen.library_divided import render_divided_eigh, space_of_divided
+from ngraph_rewrite.codegen.library_joining import (
+    render_deflate,
+    render_gathered,
+    render_multiplied,
+    render_pieces,
+    render_secular,
+    render_weights,
+)
 from ngraph_rewrite.codegen.library_panels import render_reflect, room_of_tile, tiles_of
 from ngraph_rewrite.codegen.library_rotations import render_rotate
 from ngraph_rewrite.codegen.library_singular_values import render_svd, space_of_svd
@@ -12,13 +29,14 @@ from ngraph_rewrite.codegen.library_tridiagonal import render_symmetric_update
 from ngraph_rewrite.codegen.parting import MOST
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory
-from ngraph_rewrite.plan.shares import loop_share
+from ngraph_rewrite.plan.shares import Share, loop_share
 from ngraph_rewrite.runtime.panel_sizes import STRIP
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import as_dtype
 
 # Nanoseconds of a product and a sum, of a rotation, and what a matrix takes beside them.
 _EACH, _ROTATION, _MATRIX = 0.06, 15, 200
+DIVIDED = 96  # rows of a matrix whose eigenvectors are found by division, or more
 
 
 def eigh_call(term: Op, groups: Groups) -> Call:
@@ -26,12 +44,37 @@ def eigh_call(term: Op, groups: Groups) -> Call:
     x = in_memory(term.args[0], groups)
     count, n, _ = x.layout.shape
     vectors, dtype = term.definition.short == "eigh", term.dtype.name
-    time = _MATRIX + n * n * _ROTATION + n**3 * (6 if vectors else 2) * _EACH
+    divided = vectors and n >= DIVIDED
+    time = _MATRIX + n * n * _ROTATION + n**3 * (6 if vectors and not divided else 2) * _EACH
     share, update = loop_share(count, time)._replace(parted=True), render_symmetric_update(dtype)
+    if divided:
+        return _divided_call((count, n, x, *x.layout.strides, OUTPUT), share, n, dtype)
     space = Scratch(space_of_eigh(n, dtype, vectors), share.chunks)
     arguments = (count, n, x, *x.layout.strides, OUTPUT, space, space.bytes, update)
     call = Call(render_eigh(dtype, vectors), arguments, share, (space,), parts=(update,))
     return _with_parts(call, share.chunks, n, n, dtype) if vectors else call
+
+
+def _divided_call(given: tuple[object, ...], share: Share, n: int, dtype: str) -> Call:
+    """The call of a kernel that divides matrices of n rows, and launches what finds and joins their pieces."""
+    parts = (
+        render_tridiagonal(dtype),
+        render_symmetric_product(dtype),
+        render_symmetric_blocks(dtype),
+        render_blocks(dtype),
+        render_reflect_blocks(dtype),
+        render_pieces(dtype),
+        render_deflate(dtype),
+        render_secular(dtype),
+        render_weights(),
+        render_gathered(dtype),
+        render_multiplied(dtype),
+    )
+    space = Scratch(space_of_divided(n, dtype), share.chunks)
+    panels = Scratch(n * COLUMNS * as_dtype(dtype).itemsize, max(share.chunks, min(-(-n // COLUMNS), MOST)))
+    tile = [f"product {word} {dtype}" for word in ("tile", "rows", "columns")]
+    arguments = (*given, space, space.bytes, *parts, panels, *tile)
+    return Call(render_divided_eigh(dtype), arguments, share, (space, panels), parts=parts)
 
 
 def svd_call(term: Op, groups: Groups) -> Call:

@@ -11,10 +11,20 @@ import numpy as np
 import pytest
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.codegen import library_factors, library_panels, library_singular_values, library_spectra, parting
+from ngraph_rewrite.codegen import (
+    library_blocks,
+    library_divided,
+    library_factors,
+    library_panels,
+    library_singular_values,
+    library_spectra,
+    parting,
+)
 
 Array = np.ndarray[Any, Any]
 _RENDERED = (
+    library_blocks.render_tridiagonal,
+    library_divided.render_divided_eigh,
     library_factors.render_cholesky,
     library_factors.render_lu,
     library_panels.render_qr,
@@ -44,15 +54,16 @@ def results(op: str, x: Array, threads: int) -> Array:
 
 
 @pytest.mark.parametrize(
-    ("op", "dtype"),
+    ("op", "dtype", "n"),
     [
-        ("cholesky", "float64"), ("eigh", "float32"), ("eigvalsh", "float64"), ("lu", "float32"), ("qr", "float64"),
-        ("svd", "float32"), ("svdvals", "float64"),
+        ("cholesky", "float64", 150), ("eigh", "float32", 90), ("eigh", "float32", 150), ("eigh", "float64", 300),
+        ("eigvalsh", "float64", 150), ("lu", "float32", 150), ("qr", "float64", 150), ("svd", "float32", 150),
+        ("svdvals", "float64", 150),
     ],
 )  # fmt: skip
-def test_threads_share_a_matrix(shared: None, op: str, dtype: str) -> None:
+def test_threads_share_a_matrix(shared: None, op: str, dtype: str, n: int) -> None:
     """Several panels, of which the last one is not full, and more columns than are worth a chunk."""
-    x = np.random.default_rng(0).normal(size=(2, 150, 150)).astype(dtype)
+    x = np.random.default_rng(0).normal(size=(2, n, n)).astype(dtype)
     if op in ("qr", "svd", "svdvals"):
         x = x[:, :, :140]
     if op == "cholesky":

@@ -7,7 +7,6 @@ place of the largest value times the number of rows: also of matrices on which a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
@@ -20,6 +19,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.codegen import library_rotations, library_singular_values, library_spectra
 from ngraph_rewrite.errors import AxesError, DTypeError
 from ngraph_rewrite.ops import eigenvalues, rotations, singular_values
+from tests.ops.hard_matrices import bounds, check_eigenvectors, first_large, hard
 from tests.programs import drawn
 
 Array = np.ndarray[Any, Any]
@@ -97,100 +97,16 @@ def test_rotations_are_used_before_there_is_no_room_for_more(cpu: ng.Transformer
 # -- what they mean ----------------------------------------------------------------------------------------------------
 
 
-def orthogonal(n: int, seed: int) -> Array:
-    return np.linalg.qr(np.random.default_rng(seed).normal(size=(n, n)))[0]
-
-
-def of_values(values: Callable[[int], Array], symmetric: bool = True) -> Callable[[int], Array]:
-    def made(n: int) -> Array:
-        left = orthogonal(n, 0)
-        return (left * values(n)) @ (left if symmetric else orthogonal(n, 1)).T
-
-    return made
-
-
-def graded(n: int, rows: int, columns: int) -> Array:
-    """Each row, and column, some powers of ten smaller or larger than the one before."""
-    steps = np.arange(n) - n / 2
-    return 10.0 ** (rows * steps)[:, None] * np.random.default_rng(2).normal(size=(n, n)) * 10.0 ** (columns * steps)
-
-
-def _exponents(n: int) -> Array:
-    return np.random.default_rng(4).uniform(-30, 0, (n, n))
-
-
-def _pair(n: int) -> Array:
-    return np.eye(n, k=1) * (np.arange(n) == 0)[:, None] + np.eye(n, k=-1) * (np.arange(n) == 0)
-
-
-def _far(n: int) -> Array:
-    """Powers of ten of columns that are so far apart that squares of quotients are out of range in float32."""
-    return np.where(np.arange(n) == 1, 0, 24 + np.arange(n) * 1.0)
-
-
-HARD: dict[str, Callable[[int], Array]] = {
-    "normal": lambda n: np.random.default_rng(3).normal(size=(n, n)),
-    "zero": lambda n: np.zeros((n, n)),
-    "identity": np.eye,
-    "diagonal": lambda n: np.diag(np.arange(n) % 4 - 1.5),
-    "of rank one": lambda n: np.ones((n, n)),
-    "repeated": of_values(lambda n: np.arange(n) // 4 - 1.0),
-    "repeated, not symmetric": of_values(lambda n: np.arange(n) // 4 + 0.0, symmetric=False),
-    "in a cluster": of_values(lambda n: 1 + 1e-7 * np.arange(n)),
-    "of little rank": of_values(lambda n: np.maximum(np.arange(n) - n + 3.0, 0)),
-    "of little rank, not symmetric": of_values(lambda n: np.maximum(np.arange(n) - n + 3.0, 0), symmetric=False),
-    "of many orders": of_values(lambda n: 10.0 ** -np.arange(n)),
-    "graded down": lambda n: graded(n, -1, -1),
-    "graded up": lambda n: graded(n, 1, 1),
-    "graded rows": lambda n: graded(n, 1, 0),
-    "graded columns": lambda n: graded(n, 0, 1),
-    "of any size": lambda n: np.random.default_rng(4).normal(size=(n, n)) * 10.0 ** _exponents(n),
-    "next to nothing beside a pair": lambda n: _pair(n) + 1e-25 * np.random.default_rng(5).normal(size=(n, n)),
-    "next to nothing in a row": lambda n: np.random.default_rng(6).normal(size=(n, n)) * 10.0 ** -_far(n),
-    "Wilkinson's": lambda n: np.diag(np.abs(np.arange(n) - n // 2) + 0.0) + np.eye(n, k=1) + np.eye(n, k=-1),
-    "Kahan's": lambda n: np.eye(n) - np.tri(n, k=-1),
-    "nilpotent": lambda n: np.eye(n, k=1),
-    "with a zero on its diagonal": lambda n: np.diag(np.abs(np.arange(n) - n // 2) + 0.0) + np.eye(n, k=1),
-    "a checkerboard": lambda n: (np.add.outer(np.arange(n), np.arange(n)) % 2) + 0.0,
-}  # fmt: skip
-SCALES = {"float32": [2.0**100, 2.0**-120], "float64": [2.0**1000, 2.0**-1000]}
-
-
-def hard(dtype: str) -> Array:
-    """All of them, and some of a size whose squares are out of range; none has subnormal numbers that count."""
-    made = [function(12) for function in HARD.values()]
-    made = [x / max(1.0, np.abs(x).max()) for x in made]
-    return np.stack(made + [made[0] * scale for scale in SCALES[dtype]]).astype(dtype)
-
-
-def bounds(x: Array, sizes: Array) -> tuple[float, Array]:
-    """How far vectors may be from orthogonal ones, and values and products from what they should be."""
-    unit = float(np.finfo(x.dtype).eps) * (8 + x.shape[1])
-    return unit, unit * sizes
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_eigenvectors_are_orthogonal_and_values_those_of_lapack(dtype: str) -> None:
-    x = hard(dtype)
-    found = eigenvalues.eigh(x).astype("float64")
-    vectors, values = found[:, :-1], found[:, -1]
-    scale = np.abs(x).max((1, 2)).astype("float64")
-    scale[scale == 0] = 1
-    lower = np.tril(x).astype("float64") / scale[:, None, None]
-    full = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
-    wanted, values = np.linalg.eigvalsh(full), values / scale[:, None]
-    unit, close = bounds(x, np.abs(wanted).max(1))
-    assert np.all(np.diff(values) >= 0)
-    assert np.all(np.abs(np.swapaxes(vectors, 1, 2) @ vectors - np.eye(12)) <= unit)
-    assert np.all(np.abs(full @ vectors - vectors * values[:, None]) <= close[:, None, None])
-    assert np.all(np.abs(values - wanted) <= close[:, None])
-    assert np.all(_first_large(vectors) > 0)
+    x = hard(dtype, 12)
+    check_eigenvectors(x, eigenvalues.eigh(x))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("more", [0, 5])
 def test_singular_vectors_are_orthogonal_and_values_those_of_lapack(dtype: str, more: int) -> None:
-    x = hard(dtype)[:, :, : 12 - more]
+    x = hard(dtype, 12)[:, :, : 12 - more]
     m, n = x.shape[1:]
     found = singular_values.svd(x).astype("float64")
     scale = np.abs(x).max((1, 2)).astype("float64")
@@ -204,14 +120,7 @@ def test_singular_vectors_are_orthogonal_and_values_those_of_lapack(dtype: str, 
         assert np.all(np.abs(np.swapaxes(vectors, 1, 2) @ vectors - np.eye(n)) <= unit)
     assert np.all(np.abs((u * s[:, None]) @ np.swapaxes(v, 1, 2) - full) <= close[:, None, None])
     assert np.all(np.abs(s - wanted) <= close[:, None])
-    assert np.all(_first_large(u) > 0)
-
-
-def _first_large(vectors: Array) -> Array:
-    """Of each column the first element that is larger than 5/8 of its largest one."""
-    sizes = np.abs(vectors)
-    first = np.argmax(sizes > 0.625 * sizes.max(1, keepdims=True), axis=1)
-    return np.take_along_axis(vectors, first[:, None], 1)
+    assert np.all(first_large(u) > 0)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eigenvectors of a tridiagonal matrix by division: those of short pieces are found, and of two pieces those of both.
+
+What joins two pieces is of rank one. So eigenvalues are roots of a function, all of which are found apart; vectors are
+products of matrices. Cuppen 1981; Gu and Eisenstat, *A Divide-and-Conquer Algorithm for the Symmetric Tridiagonal
+Eigenproblem*, 1995. Values and roots are float64, whatever vectors are.
+"""
+
+from functools import cache
+
+from ngraph_rewrite.codegen.library import rendered
+from ngraph_rewrite.codegen.library_blocks import COLUMNS
+from ngraph_rewrite.codegen.library_reflections import block
+from ngraph_rewrite.codegen.library_rotations import RUNS, TURNS, block_lines
+from ngraph_rewrite.codegen.library_spectra import step_lines
+from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.ops.rotations import LIMITS, STEPS
+from ngraph_rewrite.runtime.panel_sizes import STRIP
+
+LEAST = 32  # rows of a piece, at most
+_DEEP = 256  # rows of them that are multiplied before others: they stay in the first cache
+_ROOM = 8  # numbers beside arrays
+# Where numbers are of which each matrix has as many as rows: float64, and int64.
+_NUMBERS = ("values", "z", "poles", "weights", "shifts", "rhos")
+_WHOLE = ("ranked", "columns", "origins", "merged", "kinds", "places", "told")
+_STEPS_OF_ROOT = 80  # of which each eighth halves what is left
+TOLD = ("numbers", "whole", "n")  # what all kernels are told
+
+
+def room_of_numbers(n: int) -> int:
+    """The bytes that they take.
+
+    >>> room_of_numbers(100)
+    11232
+    """
+    return 8 * (len(_NUMBERS) + len(_WHOLE)) * (n + _ROOM)
+
+
+def _place_lines() -> list[str]:
+    """Lines that say where they are, from the addresses of the first float64 and of the first int64 on."""
+    return [
+        f"{name} = {first} + {8 * i} * (n + {_ROOM})"
+        for first, names in (("numbers", _NUMBERS), ("whole", _WHOLE))
+        for i, name in enumerate(names)
+    ]
+
+
+def space_lines(following: str) -> list[str]:
+    """Lines that say where they are from the address ``numbers`` on, and what follows them."""
+    whole = f"whole = numbers + {8 * len(_NUMBERS)} * (n + {_ROOM})"
+    return [whole, *_place_lines(), f"{following} = whole + {8 * len(_WHOLE)} * (n + {_ROOM})"]
+
+
+def _part(kernel: str, names: str, dtype: str = "float64", **holes: str) -> Source:
+    return rendered(kernel, (*TOLD, *names.split()), dtype=dtype, places=block(_place_lines()), **holes)
+
+
+@cache
+def render_pieces(dtype: str) -> Source:
+    """Return the kernel that finds the values of pieces of a tridiagonal matrix, and their vectors.
+
+    >>> render_pieces("float32").signature
+    ('numbers', 'whole', 'n', 'pieces', 'diagonal', 'beside_it', 'q')
+    """
+    size = int(dtype[-2:]) // 8
+    holes = {"turns": 2 * TURNS * LEAST, "each": RUNS, "most": LEAST, "width": STRIP, "size": size, "steps": STEPS}
+    iterate = block(block_lines(dtype, "low <= high", True, step_lines(dtype, vectors=True)))
+    texts = {name: str(value) for name, value in holes.items()}
+    return _part("tridiagonal_pieces", "pieces diagonal beside_it q", dtype, iterate=iterate, **texts)
+
+
+@cache
+def render_deflate(dtype: str) -> Source:
+    """Return the kernel that finds which values two pieces keep, as they are or after a rotation, when they are joined.
+
+    >>> render_deflate("float32").signature
+    ('numbers', 'whole', 'n', 'begin', 'middle', 'end', 'q', 'e')
+    """
+    return _part("deflate", "begin middle end q e", dtype, nothing=repr(8 * LIMITS[dtype].unit))
+
+
+@cache
+def render_secular(dtype: str) -> Source:
+    """Return the kernel that finds the values of two pieces that are joined, as exactly as vectors of a dtype ask for.
+
+    >>> render_secular("float32").signature
+    ('numbers', 'whole', 'n', 'begin')
+    """
+    unit = LIMITS["float64"].unit * (1 if dtype == "float64" else 2.0**13)
+    return _part("secular", "begin", unit=repr(unit), turns=str(_STEPS_OF_ROOT))
+
+
+@cache
+def render_weights() -> Source:
+    """Return the kernel that finds the numbers of which these values are exact."""
+    return _part("secular_weights", "")
+
+
+@cache
+def render_gathered(dtype: str) -> Source:
+    """Return the kernel that puts columns of two pieces in the order in which they are multiplied."""
+    return _part("deflated_columns", "begin middle end q packed pitch", dtype)
+
+
+@cache
+def render_multiplied(dtype: str) -> Source:
+    """Return the kernel that multiplies them by the vectors of what is joined, by tiles of ``high`` and ``wide``."""
+    holes = {"size": str(int(dtype[-2:]) // 8), "columns": str(COLUMNS), "deep": str(_DEEP)}
+    names = "begin middle end q packed pitch panels room tile high wide"
+    return _part("secular_columns", names, dtype, **holes)
