@@ -106,20 +106,24 @@ def render_symmetric_blocks(dtype: str) -> Source:
 
 @cache
 def render_blocks(dtype: str) -> Source:
-    """Return the kernel that makes blocks of all reflections of a matrix.
+    """Return the kernel that makes blocks of ``count`` reflections of so many ``rows``.
+
+    Number k has its 1 at row k + ``ahead``.
 
     >>> render_blocks("float32").signature
-    ('n', 'v', 'reached', 't')
+    ('rows', 'count', 'ahead', 'v', 'reached', 't')
     """
-    return rendered("reflector_blocks", ("n", "v", "reached", "t"), dtype=dtype, wide=str(BLOCK))
+    return rendered("reflector_blocks", ("rows", "count", "ahead", "v", "reached", "t"), dtype=dtype, wide=str(BLOCK))
 
 
 @cache
 def render_reflect_blocks(dtype: str) -> Source:
-    """Return the kernel that reflects a matrix (n, n) by blocks, in tiles of ``high`` and ``wide``.
+    """Return the kernel that reflects a matrix (rows, n) by blocks, in tiles of ``high`` and ``wide``.
 
-    >>> render_reflect_blocks("float32").signature
-    ('n', 'z', 'v', 't', 'columns', 'room', 'tile', 'high', 'wide')
+    >>> render_reflect_blocks("float32").signature[:7]
+    ('n', 'rows', 'count', 'ahead', 'z', 'v', 't')
     """
     holes = {"size": str(int(dtype[-2:]) // 8), "columns": str(COLUMNS), "block": str(BLOCK)}
-    return rendered("reflect_blocks", tuple("n z v t columns room tile high wide".split()), dtype=dtype, **holes)
+    return rendered(
+        "reflect_blocks", tuple("n rows count ahead z v t columns room tile high wide".split()), dtype=dtype, **holes
+    )

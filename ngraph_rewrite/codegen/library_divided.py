@@ -49,19 +49,27 @@ def _launches(dtype: str) -> dict[str, list[str]]:
     panels, some = [f"panels + thread * {room}", room], [*TOLD, *_PIECE, "z"]
     roots, groups = "chunk_start(kept + 7, 1, 8)", f"chunk_start(end - begin + {COLUMNS - 1}, 1, {COLUMNS})"
     reduced = ["n", "z", "d", "e", "reflections", "reached", "rows", "pitch", "row_sums", "multiply", "update", *TILE]
-    reflected = ["n", "z", "reflections", "blocks", *panels, *TILE]
+    reflected = ["n", "n", "n - 1", "1", "z", "reflections", "blocks", *panels, *TILE]
     return {
         "tridiagonal": alone_lines("reduce", [*reduced, "workers", "pool"]),
         "pieces": launch_lines("find", [*TOLD, "pieces", "d", "e", "z"], "pieces", "30000 * pieces"),
         "deflate": alone_lines("deflate", [*some, "e"]),
         "roots": launch_lines("solve", [*TOLD, "begin"], roots, "kept * kept * 10"),
         "weigh": launch_lines("weigh", TOLD, roots, "kept * kept"),
-        "gather": launch_lines("gather", [*some, "packed", "pitch"], "chunk_start(count + 7, 1, 8)", "count * count"),
+        "gather": launch_lines(
+            "gather", [*some[:-1], "end", "z", "packed", "pitch"], "chunk_start(count + 7, 1, 8)", "count * count"
+        ),
         "multiply": launch_lines(
-            "join", [*some, "packed", "pitch", *panels, *TILE], groups, f"kept * count * (4 + {0.005 * size} * count)"
+            "join",
+            [*some[:-1], "end", "z", "packed", "pitch", *panels, *TILE],
+            groups,
+            f"kept * count * (4 + {0.005 * size} * count)",
         ),
         "blocks": launch_lines(
-            "make_blocks", ["n", "reflections", "reached", "blocks"], f"chunk_start(n, 1, {BLOCK}) + 1", "n * n"
+            "make_blocks",
+            ["n", "n - 1", "1", "reflections", "reached", "blocks"],
+            f"chunk_start(n, 1, {BLOCK}) + 1",
+            "n * n",
         ),
         "reflect": launch_lines(
             "reflect", reflected, f"chunk_start(n + {COLUMNS - 1}, 1, {COLUMNS})", f"n * n * n * {0.007 * size}"

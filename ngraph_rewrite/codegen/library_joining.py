@@ -13,7 +13,7 @@ from ngraph_rewrite.codegen.library_blocks import COLUMNS
 from ngraph_rewrite.codegen.library_reflections import block
 from ngraph_rewrite.codegen.library_rotations import RUNS, TURNS, block_lines
 from ngraph_rewrite.codegen.library_spectra import step_lines
-from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.rotations import LIMITS, STEPS
 from ngraph_rewrite.runtime.panel_sizes import STRIP
 
@@ -23,6 +23,7 @@ _ROOM = 8  # numbers beside arrays
 # Where numbers are of which each matrix has as many as rows: float64, and int64.
 _NUMBERS = ("values", "z", "poles", "weights", "shifts", "rhos")
 _WHOLE = ("ranked", "columns", "origins", "merged", "kinds", "places", "told")
+_SQUARES = " * (own + pole)"  # what makes the difference of two numbers that of their squares
 _STEPS_OF_ROOT = 80  # of which each eighth halves what is left
 TOLD = ("numbers", "whole", "n")  # what all kernels are told
 
@@ -51,7 +52,8 @@ def space_lines(following: str) -> list[str]:
     return [whole, *_place_lines(), f"{following} = whole + {8 * len(_WHOLE)} * (n + {_ROOM})"]
 
 
-def _part(kernel: str, names: str, dtype: str = "float64", **holes: str) -> Source:
+def part_of(kernel: str, names: str, dtype: str = "float64", **holes: str) -> Source:
+    """Return a kernel that is told of the numbers of a matrix, and of others."""
     return rendered(kernel, (*TOLD, *names.split()), dtype=dtype, places=block(_place_lines()), **holes)
 
 
@@ -66,7 +68,7 @@ def render_pieces(dtype: str) -> Source:
     holes = {"turns": 2 * TURNS * LEAST, "each": RUNS, "most": LEAST, "width": STRIP, "size": size, "steps": STEPS}
     iterate = block(block_lines(dtype, "low <= high", True, step_lines(dtype, vectors=True)))
     texts = {name: str(value) for name, value in holes.items()}
-    return _part("tridiagonal_pieces", "pieces diagonal beside_it q", dtype, iterate=iterate, **texts)
+    return part_of("tridiagonal_pieces", "pieces diagonal beside_it q", dtype, iterate=iterate, **texts)
 
 
 @cache
@@ -76,35 +78,72 @@ def render_deflate(dtype: str) -> Source:
     >>> render_deflate("float32").signature
     ('numbers', 'whole', 'n', 'begin', 'middle', 'end', 'q', 'e')
     """
-    return _part("deflate", "begin middle end q e", dtype, nothing=repr(8 * LIMITS[dtype].unit))
+    joined = [
+        f"rho, root = np.float64(load_{dtype}(e, middle - 1, 1)), sqrt(0.5)",
+        "least, first_kept, first_end, second_begin = -np.inf, 0, middle, middle",
+        "for j in range(begin, end):",
+        "    row = select(j < middle, middle - 1, middle)",
+        f"    part = np.float64(load_{dtype}(q, row * n + j, 0)) * root",
+        "    if j >= middle and rho < 0:",
+        "        part = -part",
+        "    store_float64(z, j, part, 12)",
+        "    store_int64(kinds, j, select(j < middle, 0, 2), 15)",
+        "rho = 2.0 * fabs(rho)",
+    ]
+    return render_deflating("begin middle end q e", dtype, joined, turn_lines(dtype, "q", "end"))
+
+
+def render_deflating(names: str, dtype: str, joined: list[str], turn: list[str]) -> Source:
+    """Return a kernel that finds what two pieces keep, by lines that join them and lines that rotate columns."""
+    holes = {"joined": block(joined), "turn": block(turn), "nothing": repr(8 * LIMITS[dtype].unit)}
+    return part_of("deflate", names, dtype, **holes)
+
+
+def turn_lines(dtype: str, q: str, bottom: str, buffer: int = 0) -> list[str]:
+    """Lines that rotate columns ``last`` and ``number`` of a matrix by c and s, so that only the other one is left."""
+    one, other = (f"load_{dtype}({q}, row * n + {j}, {buffer})" for j in ("last", "number"))
+    turned = ["np.{0}(c) * x - np.{0}(s) * y", "np.{0}(c) * y + np.{0}(s) * x"]
+    stored = [
+        f"store_{dtype}({q}, row * n + {j}, {value.format(dtype)}, {buffer})"
+        for j, value in zip(("last", "number"), turned, strict=True)
+    ]
+    return [f"for row in range(begin, {bottom}):", f"    x, y = {one}, {other}", *nested(stored)]
 
 
 @cache
-def render_secular(dtype: str) -> Source:
+def render_secular(dtype: str, squares: bool = False) -> Source:
     """Return the kernel that finds the values of two pieces that are joined, as exactly as vectors of a dtype ask for.
 
     >>> render_secular("float32").signature
     ('numbers', 'whole', 'n', 'begin')
     """
     unit = LIMITS["float64"].unit * (1 if dtype == "float64" else 2.0**13)
-    return _part("secular", "begin", unit=repr(unit), turns=str(_STEPS_OF_ROOT))
+    value = "sqrt(pole * pole + shift)" if squares else "pole + shift"
+    own = {"also": _SQUARES if squares else "", "value": value}
+    return part_of("secular", "begin", unit=repr(unit), turns=str(_STEPS_OF_ROOT), **own)
 
 
 @cache
-def render_weights() -> Source:
+def render_weights(squares: bool = False) -> Source:
     """Return the kernel that finds the numbers of which these values are exact."""
-    return _part("secular_weights", "")
+    also, apart = (_SQUARES, " * (other + own)") if squares else ("", "")
+    return part_of("secular_weights", "", also=also, apart=apart)
 
 
 @cache
 def render_gathered(dtype: str) -> Source:
     """Return the kernel that puts columns of two pieces in the order in which they are multiplied."""
-    return _part("deflated_columns", "begin middle end q packed pitch", dtype)
+    return part_of("deflated_columns", "begin middle end bottom q packed pitch", dtype)
 
 
 @cache
-def render_multiplied(dtype: str) -> Source:
+def render_multiplied(dtype: str, side: str = "") -> Source:
     """Return the kernel that multiplies them by the vectors of what is joined, by tiles of ``high`` and ``wide``."""
     holes = {"size": str(int(dtype[-2:]) // 8), "columns": str(COLUMNS), "deep": str(_DEEP)}
-    names = "begin middle end q packed pitch panels room tile high wide"
-    return _part("secular_columns", names, dtype, **holes)
+    holes |= {"also": _SQUARES if side else "", "weigh": "", "set": "", "first": "0.0"}
+    if side == "left":
+        norm = f"np.{dtype}(-load_float64(norms, j, 18))"
+        stored = f"    store_{dtype}(panel, load_int64(places, 0, 6) * wide + j, {norm}, 19)"
+        holes |= {"weigh": "weight = weight * own", "first": "1.0", "set": block(["for j in range(width):", stored])}
+    names = "begin middle end bottom q packed pitch panels room tile high wide"
+    return part_of("secular_columns", names, dtype, **holes)

@@ -92,20 +92,30 @@ def _gather(dtype: str, target: str) -> list[str]:
 
 def _vectors(dtype: str, target: str) -> tuple[Lines, Lines]:
     """Lines that rotate columns, and that put them in order."""
-    turned = [f"value = load_{dtype}(sums, j, 4)", f"if load_{dtype}(d, j, 5) < 0:", "    value = -value"]
-    turned += [f"store_{dtype}(signs, j, value, 4)"]
+    turned = _turned(dtype)
     if target == "cpu":
-        left, right = ("0", "m", "left", "sums"), (_RIGHT, "n", "right", "signs")
-        names = "corner, high, turns, sign_of"
-        apply = _sides(left, right, names, rotate_lines(dtype, "turns", "corner", "high"))
-        finish = [*sign_lines(dtype, "m"), "for j in range(n):", *nested(turned)]
-        return apply, [*finish, *_sides(left, right, names, ordered_lines(dtype, "corner", "high", "sign_of"))]
+        left, right = ("0", "m", "left"), (_RIGHT, "n", "right")
+        apply = _sides(left, right, "corner, high, turns", rotate_lines(dtype, "turns", "corner", "high"))
+        return apply, finish_lines(dtype)
     used = ["turns = left", "if w >= m:", "    turns = right", *used_lines(dtype, "turns", "(m + n)"), "w += lanes()"]
     finish = [*sign_lines_of_strip(dtype, "m", "(m + n)"), "j = lane()", "while j < n:"]
     finish += [*nested([*turned, "j += lanes()"]), "barrier()"]
     finish += ordered_strip_lines(dtype, "0", "m", "(m + n)", "", "sums")
     finish += ordered_strip_lines(dtype, _RIGHT, "n", "(m + n)", "m + ", "signs")
     return ["w = lane()", "while w < m + n:", *nested(used)], finish
+
+
+def _turned(dtype: str) -> Lines:
+    """Lines that find the sign of a right vector."""
+    turned = [f"value = load_{dtype}(sums, j, 4)", f"if load_{dtype}(d, j, 5) < 0:", "    value = -value"]
+    return [*turned, f"store_{dtype}(signs, j, value, 4)"]
+
+
+def finish_lines(dtype: str) -> Lines:
+    """Lines for a CPU that give vectors of both sides their signs and their order."""
+    ordered = ordered_lines(dtype, "corner", "of_side", "sign_of")
+    sides = _sides(("0", "m", "sums"), (_RIGHT, "n", "signs"), "corner, of_side, sign_of", ordered)
+    return [*sign_lines(dtype, "m"), "for j in range(n):", *nested(_turned(dtype)), *sides]
 
 
 @cache

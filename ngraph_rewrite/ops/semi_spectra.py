@@ -51,7 +51,10 @@ def svd(x: TensorType) -> TensorType:
 
 @op("semi.svdvals", meaning=lambda term, x: _row(singular_values.svd(x), x.shape[1]))
 def svdvals(x: TensorType) -> TensorType:
-    """The descending singular values (b, n) of matrices `x` (b, m, n), m not below n: those of `svd`, in less time."""
+    """The descending singular values (b, n) of matrices `x` (b, m, n), m not below n: those of `svd`, in less time.
+
+    Those of large matrices are the same but for rounding.
+    """
     tall(x)
     return tensor(x.dtype, (x.shape[0], x.shape[2]))
 

@@ -13,6 +13,12 @@ from ngraph_rewrite.codegen.library_blocks import (
     render_tridiagonal,
 )
 from ngraph_rewrite.codegen.library_divided import render_divided_eigh, space_of_divided
+from ngraph_rewrite.codegen.library_divided_singular import (
+    render_bidiagonal_pieces,
+    render_divided_svd,
+    render_singular_deflate,
+    space_of_divided_svd,
+)
 from ngraph_rewrite.codegen.library_joining import (
     render_deflate,
     render_gathered,
@@ -36,7 +42,7 @@ from ngraph_rewrite.types.dtypes import as_dtype
 
 # Nanoseconds of a product and a sum, of a rotation, and what a matrix takes beside them.
 _EACH, _ROTATION, _MATRIX = 0.06, 15, 200
-DIVIDED = 96  # rows of a matrix whose eigenvectors are found by division, or more
+DIVIDED = 96  # rows of the shorter side of a matrix, or more, whose vectors are found by division
 
 
 def eigh_call(term: Op, groups: Groups) -> Call:
@@ -82,13 +88,38 @@ def svd_call(term: Op, groups: Groups) -> Call:
     x = in_memory(term.args[0], groups)
     count, m, n = x.layout.shape
     vectors, dtype = term.definition.short == "svd", term.dtype.name
-    time = _MATRIX + 2 * n * n * _ROTATION + m * n * n * (12 if vectors else 4) * _EACH
+    divided = vectors and n >= DIVIDED
+    time = _MATRIX + 2 * n * n * _ROTATION + m * n * n * (12 if vectors and not divided else 4) * _EACH
     share = loop_share(count, time)._replace(parted=True)
+    if divided:
+        return _divided_svd_call((count, m, n, x, *x.layout.strides, OUTPUT), share, m, n, dtype)
     space = Scratch(space_of_svd(m, n, dtype, vectors), share.chunks)
     parts = (render_column_sums(dtype), render_reflect_rows(dtype))
     arguments = (count, m, n, x, *x.layout.strides, OUTPUT, space, space.bytes, *parts)
     call = Call(render_svd(dtype, vectors), arguments, share, (space,), parts=parts)
     return _with_parts(call, share.chunks, m, n, dtype) if vectors else call
+
+
+def _divided_svd_call(given: tuple[object, ...], share: Share, m: int, n: int, dtype: str) -> Call:
+    """The call of a kernel that divides matrices (m, n), and launches what finds and joins their pieces."""
+    parts = (
+        render_column_sums(dtype),
+        render_reflect_rows(dtype),
+        render_blocks(dtype),
+        render_reflect_blocks(dtype),
+        render_bidiagonal_pieces(dtype),
+        render_singular_deflate(dtype),
+        render_secular(dtype, squares=True),
+        render_weights(squares=True),
+        render_gathered(dtype),
+        render_multiplied(dtype, "left"),
+        render_multiplied(dtype, "right"),
+    )
+    space = Scratch(space_of_divided_svd(m, n, dtype), share.chunks)
+    panels = Scratch(m * COLUMNS * as_dtype(dtype).itemsize, max(share.chunks, min(-(-n // COLUMNS), MOST)))
+    tile = [f"product {word} {dtype}" for word in ("tile", "rows", "columns")]
+    arguments = (*given, space, space.bytes, *parts, panels, *tile)
+    return Call(render_divided_svd(dtype), arguments, share, (space, panels), parts=parts)
 
 
 def _with_parts(call: Call, chunks: int, m: int, n: int, dtype: str) -> Call:

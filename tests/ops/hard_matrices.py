@@ -104,6 +104,24 @@ def check_eigenvectors(x: Array, found: Array) -> None:
     assert np.all(first_large(vectors) > 0)
 
 
+def check_singular_vectors(x: Array, found: Array) -> None:
+    """Check singular vectors U of matrices over their values, over V."""
+    m, n = x.shape[1:]
+    found = found.astype("float64")
+    scale = np.abs(x).max((1, 2)).astype("float64")
+    scale[scale == 0] = 1
+    u, s, v = found[:, :m], found[:, m] / scale[:, None], found[:, m + 1 :]
+    full = x.astype("float64") / scale[:, None, None]
+    wanted = np.linalg.svdvals(full)
+    unit, close = bounds(x, wanted.max(1))
+    assert np.all(np.diff(s) <= 0) and np.all(s >= 0)
+    for vectors in (u, v):
+        assert np.all(np.abs(np.swapaxes(vectors, 1, 2) @ vectors - np.eye(n)) <= unit)
+    assert np.all(np.abs((u * s[:, None]) @ np.swapaxes(v, 1, 2) - full) <= close[:, None, None])
+    assert np.all(np.abs(s - wanted) <= close[:, None])
+    assert np.all(first_large(u) > 0)
+
+
 def first_large(vectors: Array) -> Array:
     """Of each column the first element that is larger than 5/8 of its largest one."""
     sizes = np.abs(vectors)

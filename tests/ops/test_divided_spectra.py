@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eigenvectors of large matrices, whose tridiagonal form a CPU divides and joins: as exact as those of an iteration."""
+"""Vectors of large matrices, whose tridiagonal or bidiagonal form a CPU divides: as exact as those of an iteration."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.codegen import library_joining
+from ngraph_rewrite.codegen import library_divided_singular, library_joining
 from ngraph_rewrite.plan.spectral_calls import DIVIDED
-from tests.ops.hard_matrices import check_eigenvectors, hard
+from tests.ops.hard_matrices import check_eigenvectors, check_singular_vectors, hard
 from tests.programs import drawn
 
 Array = np.ndarray[Any, Any]
@@ -27,17 +27,19 @@ def cpu() -> Any:
         yield transformer
 
 
-def eigh(transformer: ng.Transformer, x: Array) -> Array:
+def run(transformer: ng.Transformer, op: str, x: Array) -> Array:
     term = ng.placeholder(x.shape, x.dtype)
-    return np.asarray(transformer.computation(ng.semi.eigh(term), term)(x))
+    return np.asarray(transformer.computation(ng.make_op(f"semi.{op}", term), term)(x))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [DIVIDED, 131])
+@pytest.mark.parametrize("n", [DIVIDED + 5, 131])
 def test_vectors_are_orthogonal_and_values_those_of_lapack(cpu: ng.Transformer, dtype: str, n: int) -> None:
-    """Two pieces or four on each side, all as long as one another or not."""
+    """Two pieces or four on each side, all as long as one another or not; columns fewer than rows."""
     x = hard(dtype, n)
-    check_eigenvectors(x, eigh(cpu, x))
+    check_eigenvectors(x, run(cpu, "eigh", x))
+    check_singular_vectors(x, run(cpu, "svd", x))
+    check_singular_vectors(x[:, :, : n - 5], run(cpu, "svd", x[:, :, : n - 5]))
 
 
 # Numbers of a tridiagonal matrix: alike, next to alike, next to nothing beside others.
@@ -46,7 +48,7 @@ NUMBERS = st.lists(st.sampled_from([0.0, 1.0, -1.0, 2.0, 1e-4, 1e-8, 1e-16, 1e-3
 
 @drawn(60)
 @given(st.integers(DIVIDED, 150), NUMBERS, NUMBERS, st.sampled_from(DTYPES), st.booleans())
-def test_any_tridiagonal_matrix(
+def test_any_tridiagonal_and_any_bidiagonal_matrix(
     cpu: ng.Transformer, n: int, diagonal: list[float], beside: list[float], dtype: str, is_shaken: bool
 ) -> None:
     """Few numbers in turn: many values are alike, or next to, and vectors are zero in places."""
@@ -54,40 +56,55 @@ def test_any_tridiagonal_matrix(
     if is_shaken:
         d = d * (1 + np.random.default_rng(0).normal(size=n) * 1e-6)
     x = (np.diag(d) + np.diag(e, -1))[None].astype(dtype)
-    check_eigenvectors(x, eigh(cpu, x))
+    check_eigenvectors(x, run(cpu, "eigh", x))
+    x = (np.diag(d) + np.diag(e, 1))[None].astype(dtype)
+    check_singular_vectors(x, run(cpu, "svd", x))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_gives_nan_and_nothing_else_does(cpu: ng.Transformer, value: float) -> None:
     x = np.random.default_rng(0).normal(size=(3, DIVIDED, DIVIDED))
-    x[0, 95, 1], x[2, 1, 95] = value, value  # the upper triangle is not read
-    found = np.isfinite(eigh(cpu, x)).reshape(3, -1)
-    assert found.all(1).tolist() == [False, True, True] and not found[0].any()
+    x[0, 95, 1], x[2, 1, 95] = value, value  # the upper triangle is not read for eigenvalues
+    for op in ("eigh", "svd"):
+        finite = np.isfinite(run(cpu, op, x)).reshape(3, -1)
+        assert finite.all(1).tolist() == [False, True, op == "eigh"] and not finite[0].any()
 
 
 def test_what_does_not_converge_is_nan(cpu: ng.Transformer) -> None:
     x = np.random.default_rng(0).normal(size=(2, DIVIDED, DIVIDED)).astype("float32")
     x[1] = np.diag(np.arange(DIVIDED))
+    made = {"eigh": library_joining.render_pieces, "svd": library_divided_singular.render_bidiagonal_pieces}
     try:
-        with patch.object(library_joining, "STEPS", 0):
-            library_joining.render_pieces.cache_clear()
-            found = eigh(cpu, x)
+        with patch.object(library_joining, "STEPS", 0), patch.object(library_divided_singular, "STEPS", 0):
+            for render in made.values():
+                render.cache_clear()
+            found = {op: run(cpu, op, x) for op in made}
     finally:
-        library_joining.render_pieces.cache_clear()
-    assert np.isnan(found[0]).all() and np.array_equal(found[1, -1], np.arange(DIVIDED))
+        for render in made.values():
+            render.cache_clear()
+    assert all(np.isnan(of_op[0]).all() for of_op in found.values())
+    assert np.array_equal(found["eigh"][1, -1], np.arange(DIVIDED))
+    assert np.array_equal(found["svd"][1, DIVIDED], np.arange(DIVIDED)[::-1])
+
+
+def test_what_counts_for_nothing_in_the_whole_matrix_is_not_iterated(cpu: ng.Transformer) -> None:
+    """A matrix of rank 2 has pieces of rounding errors alone, products of which may be too small for any number."""
+    x = np.add.outer(np.arange(131), np.arange(126))[None] % 2.0
+    check_singular_vectors(x, run(cpu, "svd", x))
 
 
 def test_matrices_that_lie_in_another_order_are_read_as_they_lie(cpu: ng.Transformer) -> None:
     x = np.random.default_rng(0).normal(size=(2, 110, 110))
     term = ng.placeholder(x.shape, x.dtype)
-    found = cpu.computation(ng.semi.eigh(ng.numpy.matrix_transpose(term)), term)(x)
-    np.testing.assert_array_equal(found, eigh(cpu, np.swapaxes(x, 1, 2).copy()))
+    for op in ("eigh", "svd"):
+        turned = ng.make_op(f"semi.{op}", ng.numpy.matrix_transpose(term))
+        found = cpu.computation(turned, term)(x)
+        np.testing.assert_array_equal(found, run(cpu, op, np.swapaxes(x, 1, 2).copy()))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_values_alone_are_the_same_but_for_rounding(cpu: ng.Transformer, dtype: str) -> None:
     x = hard(dtype, 100)[:-2]  # the last ones are of other sizes
-    term = ng.placeholder(x.shape, dtype)
-    alone = np.asarray(cpu.computation(ng.semi.eigvalsh(term), term)(x))
-    values = eigh(cpu, x)[:, -1]
-    assert np.all(np.abs(alone - values) <= 108 * np.finfo(dtype).eps * np.abs(alone).max(1, keepdims=True))
+    for op, alone, row in (("eigh", "eigvalsh", -1), ("svd", "svdvals", 100)):
+        wanted, values = run(cpu, alone, x), run(cpu, op, x)[:, row]
+        assert np.all(np.abs(wanted - values) <= 108 * np.finfo(dtype).eps * np.abs(wanted).max(1, keepdims=True))
