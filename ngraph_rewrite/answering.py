@@ -19,7 +19,7 @@ from ngraph_rewrite.ready import Ready
 from ngraph_rewrite.returns import check_handles, replaced, unboxed
 from ngraph_rewrite.state import State
 from ngraph_rewrite.targets.target import Executable, Target
-from ngraph_rewrite.terms.info import user_line
+from ngraph_rewrite.terms.info import NO_INFO, user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
@@ -91,7 +91,7 @@ class Answering:
 
     def explain(self, op: Op) -> str:
         """How a handle was rewritten, step by step, and what computes it: the rule, its place, before and after."""
-        check_handles([op])
+        self._check_asked(op)
         with self._state.lock:
             text = derivation.derivation(self.lowering.table, op, self._replay())
             where = None if self._kept[0] is None else self._values(self._kept[0]).where(op)
@@ -106,9 +106,14 @@ class Answering:
         Raises:
             ArgumentError: for a name that no rule has; the message tells the nearest.
         """
-        check_handles([op])
+        self._check_asked(op)
         with self._state.lock:
             return why_not.why_not(rule, op, self.lowering, self._passes, self._target, self._choice)
+
+    def _check_asked(self, op: object) -> None:
+        """Refuse what is no handle; one that stands in a step or branch of this computation may be asked about."""
+        if not isinstance(op, Op) or op.info is NO_INFO or not self.lowering.table.knows(op):
+            check_handles([op])
 
     def rule_stats(self) -> RuleStats:
         """How often each rule was tried and fired in this lowering, and the time it took: it is done once more."""

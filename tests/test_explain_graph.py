@@ -114,7 +114,7 @@ def test_a_term_that_was_rewritten_before_the_rule_had_its_turn() -> None:
     assert answer.verdict == "matches what was never tried"
     assert lines_of(answer)[1:] == [
         "but when rules that look at the graph had their turn, it had become",
-        "    semi.floor(strip(x))",
+        "    semi.floor(strip(x)), by graph.gone (graph.rules:7)",
     ]
 
 

@@ -62,11 +62,12 @@ class GraphAttempt:
             for arg in dict.fromkeys(term.args):
                 self.users.setdefault(arg, []).append(term)
 
-    def tried(self, term: Op, now: Op, where: str) -> Finding | None:
+    def tried(self, term: Op, now: Op, by: str, where: str) -> Finding | None:
         """What comes of the rule with a term as one of its roots; None if no left side matches it.
 
         Args:
             now: What the term is when the rule has its turn.
+            by: By which rule, if one took it before.
         """
         alike = [i for i, left in enumerate(self.lefts) if next(matches(left, term, {}), None) is not None]
         if not alike:
@@ -75,7 +76,7 @@ class GraphAttempt:
             lines = ["but when rules that look at the graph had their turn, it was no part of the graph any more"]
             if now is not term:
                 lines = ["but when rules that look at the graph had their turn, it had become"]
-                lines += wrapped("    ", shown(now))
+                lines += wrapped("    ", f"{shown(now)}{by}")
             return self._found(UNTRIED, MATCHES, lines, where)
         found = [self._whole(i, term, where) for i in alike]
         return max(found, key=lambda one: one.reached)

@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from ngraph_rewrite.lowering.forms import Form
 from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.replaying import Replay
 from ngraph_rewrite.lowering.step_lines import explained
-from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, Forward, Step
+from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, Forward, Stage, Step
 from ngraph_rewrite.lowering.verdicts import ABSENT, EARLIER, MATCHES, PASS, UNTRIED, Finding
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.op import Op
+
+# So many of the rules that rewrote the parts of a term are named.
+MOST_NAMED = 3
 
 
 class Obstacles:
@@ -29,6 +34,7 @@ class Obstacles:
         matchers = {name: one for name, one in passes.items() if isinstance(one, Matcher)}
         self._names = {name: frozenset(rule.name for rule in one.rules) for name, one in matchers.items()}
         self._parents: dict[str, dict[Op, list[tuple[Op, int]]]] = {}
+        self._former: dict[str, dict[tuple[OpDef, Op], Step]] = {}
 
     def takes_part(self, rule: Rule, stage: str | None = None) -> bool:
         """Whether a rule is one of those that are tried in a stage, or in any."""
@@ -58,12 +64,41 @@ class Obstacles:
             text = explained(self.replay.seen(step), self.replay)
             return Finding(EARLIER, found, ["but another rule took the term first:", text])
         if forward is not None and forward.why == ARGUMENTS:
-            lines = wrapped("    ", shown(forward.to))
-            return Finding(UNTRIED, found, ["but its arguments were rewritten first, and it became", *lines])
+            says = f"but its arguments were rewritten first{self._by(form.stage, form.term)}, and it became"
+            return Finding(UNTRIED, found, [*wrapped("", says), *wrapped("    ", shown(forward.to))])
         held = None if any(form.term in s.normal for s in stages) else self._held(form)
         parts = any(stage.end(arg) is not arg for stage in stages for arg in form.term.args)
         because = ": its parts were rewritten first" if parts else ""
         return Finding(UNTRIED, found, held or [f"but it was not tried on it{because}"])
+
+    def _by(self, name: str, term: Op) -> str:
+        """By which rules the arguments of a term were rewritten in a stage."""
+        stages = [stage for stage in self.table.stages if stage.name == name]
+        names = dict[str, None]()
+        pending, seen = [*term.args], set[Op]()
+        for part in pending:
+            taken = [step.why for stage in stages for step in chain(stage, part)]
+            rule = next((why for why in taken if isinstance(why, Rule)), None)
+            names.update({str(rule): None} if rule is not None else {})
+            if rule is None and taken and part not in seen:
+                pending += part.args
+            seen.add(part)
+        return f", by {' and '.join(islice(names, MOST_NAMED))}" if names else ""
+
+    def taken_by(self, name: str, term: Op) -> str:
+        """By which rule a term was taken in a stage, if one took it."""
+        steps = (step for stage in self.table.stages if stage.name == name for step in chain(stage, term))
+        return next((f", by {step.why}" for step in steps if isinstance(step.why, Rule)), "")
+
+    def former(self, name: str, definition: OpDef, now: Op) -> Step | None:
+        """The step by which a rule of a stage took a term of an op that came to `now`, and what it came to."""
+        if name not in self._former:
+            found = self._former[name] = {}
+            for stage in self.table.stages:
+                for step in rule_steps(stage) if stage.name == name else ():
+                    end = stage.end(step.before)
+                    found.setdefault((step.before.definition, end), step._replace(after=end))
+        return self._former[name].get((definition, now))
 
     def _elsewhere(self, rule: Rule, stage: str, forward: Forward | None) -> list[str]:
         """In which pass it would be tried, and what became of the term in this one."""
@@ -96,6 +131,22 @@ class Obstacles:
                 for place, arg in enumerate(term.args):
                     found.setdefault(arg, []).append((term, place))
         return self._parents[name]
+
+
+def chain(stage: Stage, term: Op) -> Iterator[Step]:
+    """The steps of a term in a stage, until its normal form."""
+    end = stage.end(term)
+    while term is not end and term in stage.forward:
+        to, why = stage.forward[term]
+        yield Step(stage.name, term, to, why)
+        term = to
+
+
+def rule_steps(stage: Stage) -> Iterator[Step]:
+    """The steps that rules took in a stage, in their order."""
+    for before, (to, why) in stage.forward.items():
+        if isinstance(why, Rule):
+            yield Step(stage.name, before, to, why)
 
 
 def _says(above: Op, place: int, frozen: bool) -> list[str]:

@@ -47,6 +47,7 @@ from ngraph_rewrite.lowering.verdicts import (
     Finding,
     WhyNot,
 )
+from ngraph_rewrite.lowering.within import forms_within
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.pattern import variables
@@ -131,7 +132,8 @@ class _Asked:
             return Finding(FIRED, HAS_FIRED, [says, explained(self.replay.seen(step), self.replay)])
         found = self.nearest(rule, self.forms)
         if found.verdict == MATCH:
-            found = found._replace(lines=[*found.lines, *elsewhere(rule, self.table)])
+            more = elsewhere(rule, self.table) or self.within(rule, found)
+            found = found._replace(lines=[*found.lines, *more])
         lines = found.lines if self.all_forms else [*found.lines, f"(of the first {MOST_FORMS} terms on its way)"]
         left_out = self.left_out(rule)
         if left_out is not None:
@@ -161,6 +163,7 @@ class _Asked:
     def derived(self, rule: Rule) -> Finding:
         """What comes of a derive rule: `ng.deriv` asks it of handles, and of what lower rules make of them."""
         found = self.nearest(rule, self.derive.forms)
+        found = found._replace(lines=[*found.lines, *self.within(rule, found)])
         left_out = self.left_out(rule)
         if left_out is not None:
             return Finding(left_out[0], found.reached, [left_out[1], *found.lines])
@@ -189,18 +192,18 @@ class _Asked:
             return Finding(FAILS, REFUSED, [*wrapped("", f"cannot be tried {where}"), f"    {error.what}"])
         if found:
             return max((self.guarded(rule, form, bound, where) for bound in found), key=lambda one: one.reached)
-        return mismatch(rule, best_attempt(rule.left, form.term), form, self.table, where)
+        return mismatch(rule, best_attempt(rule.left, form.term), form, self.ways, where)
 
     def tried_on_graph(self, rule: Rule, form: Form, where: str) -> Finding:
         """What comes of a rule that looks at the graph, on the graph as the rules before it left it."""
         now = form.term
         for stage in self.table.stages:
             now = stage.end(now) if stage.name == form.stage else now
-        found = self.graph(rule, form.stage).tried(form.term, now, where)
+        found = self.graph(rule, form.stage).tried(form.term, now, self.ways.taken_by(form.stage, form.term), where)
         if found is not None:
             return found if self.ways.takes_part(rule, form.stage) else found._replace(reached=REFUSED - 1)
         nearest = max((best_attempt(left, form.term) for left in left_sides(rule)), key=lambda one: one.passed)
-        return mismatch(rule, nearest, form, self.table, where)
+        return mismatch(rule, nearest, form, self.ways, where)
 
     def graph(self, rule: Rule, name: str) -> GraphAttempt:
         """The rule on the graph as the stages left it, up to the last of a name; all if none has it."""
@@ -218,6 +221,13 @@ class _Asked:
         tried = ((self.tried(rule, form), self.ways.takes_part(rule, form.stage)) for form in forms)
         found, _ = max(tried, key=lambda one: (one[0].reached, one[1]))
         return found if found.reached else found._replace(lines=unlike(rule, self.forms))
+
+    def within(self, rule: Rule, found: Finding) -> list[str]:
+        """What comes of the rule on what stands inside the op, if no form of the op has the op at its root."""
+        forms = [] if found.reached else forms_within(rule, self.op, self.replay)
+        if not forms:
+            return []
+        return ["of what stands inside, this comes nearest:", *indented(self.nearest(rule, forms).lines)]
 
     def guarded(self, rule: Rule, form: Form, bindings: Mapping[str, Any], where: str) -> Finding:
         """The left side matches: the guard, the conditions, and what else stands in the way."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -75,6 +76,24 @@ def is_searched(pattern: Pattern) -> bool:
         return False
     runs = sum(isinstance(a, SeqVar) for a in pattern.args)
     return runs > 1 or is_nest(pattern) or any(map(is_searched, pattern.args))
+
+
+def as_nests(pattern: Pattern) -> Pattern:
+    """The pattern with the operands of each associative op in one list, so that they match in any grouping.
+
+    >>> from ngraph_rewrite.ops import semi
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> rule, = parse_rules("simplify semi\\nrule a: exp(x + (-y + z)) => z", "r", "r")
+    >>> print(as_nests(rule.left))
+    exp(add(x, negative(y), z))
+    """
+    if not isinstance(pattern, App):
+        return pattern
+    args = tuple(map(as_nests, pattern.args))
+    if nests(pattern.definition):
+        same = [isinstance(a, App) and a.definition is pattern.definition and not a.once for a in args]
+        args = tuple(b for a, flat in zip(args, same, strict=True) for b in (a.args if flat else (a,)))  # type: ignore[union-attr]
+    return replace(pattern, args=args)
 
 
 def grouped(definition: OpDef, args: Sequence[Pattern]) -> Pattern:
