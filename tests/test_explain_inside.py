@@ -149,3 +149,13 @@ def test_operands_that_stand_among_others_are_told_of() -> None:
     says = "its operands stand there among others; add(sin(x), cos(x), exp(y), rest...) matches some of a nest"
     assert why("inside.three", (s + Z) + (c + e), classes=FAST).endswith(says)
     assert "operands" not in why("inside.three", s + (Z + e), classes=FAST)
+
+
+def test_what_took_the_result_of_a_rule_that_fired_is_named() -> None:
+    first = parse_rules("simplify semi\nrule first @real: sin(cos(x)) => exp(tanh(x))\n", "first.rules", "first")
+    back = parse_rules("select semi\nrule back @real: exp(tanh(x)) => sin(x)\n", "back.rules", "back")
+    op = ng.sin(ng.cos(X))
+    found = ng.why_not("first.first", op, rules=first + back)
+    says = "\nwhat it made was rewritten again, by back.back (back.rules:2), to semi.sin(strip(x))"
+    assert found.fired and str(found).endswith(says)
+    assert "rewritten again" not in str(ng.why_not("first.first", op, rules=first))

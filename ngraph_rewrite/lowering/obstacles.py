@@ -90,6 +90,18 @@ class Obstacles:
         steps = (step for stage in self.table.stages if stage.name == name for step in chain(stage, term))
         return next((f", by {step.why}" for step in steps if isinstance(step.why, Rule)), "")
 
+    def undone(self, step: Step) -> list[str]:
+        """What rule took what a step made, if one did."""
+        term, came = step.after, False
+        for stage in self.table.stages:
+            came = came or (stage.name == step.stage and step.before in stage.forward)
+            for later in chain(stage, term) if came else ():
+                if isinstance(later.why, Rule):
+                    says = f"what it made was rewritten again, by {later.why}, to {shown(later.after)}"
+                    return wrapped("", says)
+            term = stage.end(term) if came else term
+        return []
+
     def former(self, name: str, definition: OpDef, now: Op) -> Step | None:
         """The step by which a rule of a stage took a term of an op that came to `now`, and what it came to."""
         if name not in self._former:

@@ -129,7 +129,8 @@ class _Asked:
         if step is None and rule.graph:
             step, says = self.fired_beside(rule), "fired, and this root of it stays as it is:"
         if step is not None:
-            return Finding(FIRED, HAS_FIRED, [says, explained(self.replay.seen(step), self.replay)])
+            shown_step = explained(self.replay.seen(step), self.replay)
+            return Finding(FIRED, HAS_FIRED, [says, shown_step, *self.ways.undone(step)])
         found = self.nearest(rule, self.forms)
         if found.verdict == MATCH:
             more = elsewhere(rule, self.table) or self.within(rule, found)
