@@ -52,6 +52,19 @@ def wants_nothing(rule: Rule) -> bool:
     return any(str(c.expression) in ("0 in self.shape", "self.size == 0") for c in conjuncts(rule))
 
 
+def takes_nothing(rule: Rule) -> bool:
+    """Whether the guard says that something of the left side has no element, such as what is summed over.
+
+    >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
+    >>> equation = "sum(x, axes=k) => 0\\n    if 0 in pick(x.shape, k)"
+    >>> rule, = parse_rules(f"simplify semi\\nrule r: {equation}", "my.rules", "my")
+    >>> takes_nothing(rule)
+    True
+    """
+    texts = [str(c.expression) for c in conjuncts(rule)]
+    return any(text.startswith("0 in ") or text.endswith(" == 0") for text in texts)
+
+
 def _ways(tree: ast.expr) -> Iterator[list[ast.expr]]:
     """What must hold for `tree` to hold in each of the ways there are, in the order in which it is asked."""
     if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or):

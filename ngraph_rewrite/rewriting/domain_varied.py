@@ -40,11 +40,13 @@ class Varied(Domain):
         seed: Of other slices and attributes.
         said: Numbers that attributes may have, such as a guard asks for.
         strict: Whether attributes with numbers are never those that are proposed.
+        sure: Whether every number that is changed becomes one that is said.
     """
 
     seed: int = 0
     said: tuple[float, ...] = ()
     strict: bool = False
+    sure: bool = False
     beyond: ClassVar[bool] = True
 
     def shapes(self) -> list[tuple[Extent, ...]]:
@@ -114,7 +116,7 @@ class Varied(Domain):
     def _near(self, random: Random, value: Any) -> Any:
         """A value with one number changed, or all of them alike."""
         change = random.choice(_CHANGES)
-        if self.said and random.random() < 0.5:
+        if self.said and (self.sure or random.random() < 0.5):
             change = partial(_other, random.choice(self.said))
         if isinstance(value, tuple):
             place = random.randrange(len(value)) if random.random() < 0.5 else None

@@ -58,7 +58,7 @@ def convolved(position: int, known: Mapping[int, TensorType], wish: Wish, domain
         shapes = [(b, c, *s) for c in count for s in spatial for b in (n, 1)]
     else:
         count = [2, 0] if other is None else [c // g for c in other.shape[1:2] for g in (1, 2)]
-        shapes = [(k, c, *w) for c in count for w in windows for k in (2, 4)]
+        shapes = [(k, c, *w) for c in count for w in windows for k in (2, 4, 3)]
     shapes = [s for s in shapes if other is None or len(s) == other.rank]
     return [tensor(d, s) for s in shapes for d in ([other.dtype] if other is not None else numbers(domain))]
 

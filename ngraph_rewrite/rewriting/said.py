@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ngraph_rewrite.rewriting.domain import KNOWN, Domain
-from ngraph_rewrite.rewriting.rule import Rule, Where
+from ngraph_rewrite.rewriting.pattern import computed
+from ngraph_rewrite.rewriting.rule import Let, Rule, Where
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.dtypes import DTYPES, DType
 
@@ -45,17 +46,28 @@ def guard_lengths(rule: Rule) -> tuple[int, ...]:
 def attribute_numbers(rule: Rule) -> tuple[float, ...]:
     """Numbers that attributes may have to have: those that stand in a guard and its clauses, and those beside them.
 
+    What the right side makes of attributes may be wrong from a number on that stands in it, too.
+
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
-    >>> equation = "slice(x, starts=a, stops=b, steps=c) => x\\n    if c[0] > 4"
-    >>> rule, = parse_rules(f"simplify semi\\nrule r: {equation}", "my.rules", "my")
+    >>> equation = "slice(x, starts=a, stops=b, steps=c) => slice(x, starts=a, stops=b, steps=(c[0] // 9,))"
+    >>> rule, = parse_rules(f"simplify semi\\nrule r: {equation}\\n    if c[0] > 4 and x.rank == 1", "my.rules", "my")
     >>> attribute_numbers(rule)
-    (4, 5, 3)
+    (4, 5, 3, 1, 2, 0, 9, 10, 8)
     """
-    if rule.guard is None:
-        return ()
-    text = " ".join([rule.guard.text, *(c.expression.text for c in rule.clauses if isinstance(c, Where))])
-    found = numbers_in(_PLACES.sub("", text))
-    return tuple(dict.fromkeys(m for n in found for m in (n, n + 1, n - 1) if m <= _LONGEST))
+    wheres = [c.expression.text for c in rule.clauses if isinstance(c, Where)]
+    made = [*rule.right, *(c.template for c in rule.clauses if isinstance(c, Let))]
+    asked = _said([*([] if rule.guard is None else [rule.guard.text]), *wheres])
+    built = [
+        n
+        for n in _said([e.text for template in made if template is not None for e in computed(template)])
+        if n > _USUAL
+    ]
+    return tuple(dict.fromkeys(m for n in (*asked, *built) for m in (n, n + 1, n - 1) if m <= _LONGEST))
+
+
+def _said(texts: list[str]) -> list[float]:
+    """The numbers in expressions, but for the places of what is taken of tuples."""
+    return numbers_in(_PLACES.sub("", " ".join(texts)))
 
 
 def guard_dtypes(rule: Rule) -> tuple[DType, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.testing.findings import Effort
-from ngraph_rewrite.testing.said import said_examples
+from ngraph_rewrite.testing.said import said_attributes, said_examples
 from ngraph_rewrite.testing.seldom import (
     close_examples,
     far_examples,
@@ -42,5 +42,6 @@ def rare_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
 
 def _of_numbers(rule: Rule, count: int, seed: int) -> Iterator[Example]:
     yield from said_examples(rule, count, seed)
+    yield from said_attributes(rule, count, seed)
     yield from large_examples(rule, count, seed)
     yield from close_examples(rule, count, seed)

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.rewriting.said import numbers_in
+from ngraph_rewrite.rewriting.said import attribute_numbers, numbers_in
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing.evaluate import Array
@@ -44,6 +44,16 @@ def said_examples(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
         example = draw_example(rule, random, FLOATS, (PLAIN,) * _CHOICES)
         if example is not None:
             yield example._replace(choices=[_with(random, numbers, values) for values in example.choices])
+
+
+def said_attributes(rule: Rule, count: int, seed: int = 0) -> Iterator[Example]:
+    """Instances whose attributes are the numbers of a rule that few would have, from so many searches."""
+    numbers = tuple(n for n in attribute_numbers(rule) if n > max(_USUAL) + 1)
+    for i in range(count if numbers else 0):
+        random = Random(f"{rule.name} {rule.text} {seed} attributes {i}")
+        example = draw_example(rule, random, varied=True, said=numbers)
+        if example is not None:
+            yield example
 
 
 def _with(random: Random, numbers: Sequence[float], values: Mapping[Op | Uid, Array]) -> dict[Op | Uid, Array]:

@@ -10,12 +10,13 @@ from functools import partial
 from random import Random
 
 from ngraph_rewrite.errors import ArgumentError, RuleFileError
-from ngraph_rewrite.rewriting.alternatives import alternatives, wants_nothing
+from ngraph_rewrite.rewriting.alternatives import alternatives, takes_nothing, wants_nothing
 from ngraph_rewrite.rewriting.instances import Target, signature
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing.compare import difference
 from ngraph_rewrite.testing.counterexample import Counterexample
 from ngraph_rewrite.testing.draws import lost_effect, other_draw
@@ -51,6 +52,7 @@ class Search:
     Attributes:
         compared: On how many instances the rule fired and both values were compared.
         filled: On how many of them the values had elements.
+        made: On how many of these something that has elements was read.
         found: The first on which it is wrong, as it was drawn.
         late: Whether time was up before all were drawn.
         untaken: The ways to fire that none of these went, with the rule narrowed to it, by its guard.
@@ -58,6 +60,7 @@ class Search:
 
     compared: int = 0
     filled: int = 0
+    made: int = 0
     found: Counterexample | None = None
     late: bool = False
     untaken: dict[str, Rule] = field(default_factory=dict)
@@ -68,7 +71,13 @@ class Search:
         if _is_empty(example.instance.term):
             return
         self.filled += 1
+        self.made += not _reads_nothing(example.instance.term)
         self.untaken = {k: way for k, way in self.untaken.items() if not _goes(way, example)}
+
+    def take(self, more: Search) -> None:
+        """Count what another search compared as well, and what it found."""
+        self.found, self.filled, self.made = more.found, self.filled + more.filled, self.made + more.made
+        self.untaken = {k: way for k, way in self.untaken.items() if k in more.untaken}
 
 
 def check_values(rule: Rule, context: Context) -> Finding:
@@ -95,9 +104,9 @@ def outcome(rule: Rule, context: Context) -> tuple[Finding, int]:
         search = search_values(rule, context)
         for examples in (rare_examples(rule, context.effort), aimed_examples(rule, search, context.effort)):
             if search.found is None:
-                more = search_values(rule, context, examples)
-                search.found = more.found
-                search.untaken = {k: way for k, way in search.untaken.items() if k in more.untaken}
+                search.take(search_values(rule, context, examples))
+        if search.found is None and _is_idle(rule, search):
+            search.take(search_values(rule, context, filled_examples(rule, context.effort)))
         unbound = Unbound(rule, context, search.untaken)
         if search.found is None:
             unbound.run()
@@ -119,8 +128,10 @@ def _judged(rule: Rule, context: Context, search: Search) -> Finding:
     said = f"fired on {search.compared} of {examples} drawn instances"
     short = search.compared < ENOUGH * examples
     if not short or (search.late and search.compared >= _LEAST):
-        if not search.filled and not wants_nothing(rule):
-            return finding(rule, "values", OPEN, f"{said}, and none of their values has an element", comment(rule))
+        if _is_idle(rule, search):
+            what = "is made of elements" if search.filled else "has an element"
+            says = f"{said}, and none of their values {what}"
+            return finding(rule, "values", OPEN, says, comment(rule))
         untaken = [f"`{guard}`" for guard in _never(rule, search, context.effort)]
         if untaken:
             return finding(rule, "values", OPEN, f"{said}, with elements on none where {' or '.join(untaken)}")
@@ -129,6 +140,13 @@ def _judged(rule: Rule, context: Context, search: Search) -> Finding:
     why = None if search.compared else never(rule)
     said = f"{said}{', and time was up' * search.late}" if why is None else f"{said}: {why}"
     return finding(rule, "values", status, said, comment(rule))
+
+
+def _is_idle(rule: Rule, search: Search) -> bool:
+    """Whether nothing that was compared says anything of a rule, though its guard asks for elements."""
+    if not search.compared or search.made or wants_nothing(rule):
+        return False
+    return not (search.filled and takes_nothing(rule))
 
 
 def _never(rule: Rule, search: Search, effort: Effort) -> dict[str, Rule]:
@@ -170,6 +188,12 @@ def search_values(rule: Rule, context: Context, examples: Iterable[Example] | No
 def _is_empty(term: Op) -> bool:
     """Whether a value has no element."""
     return not any(type_.size for type_ in tensors(term.type))
+
+
+def _reads_nothing(term: Op) -> bool:
+    """Whether a value is made of what has no elements, and so is the same for all there are, such as a sum of none."""
+    read = [t for t in topological([term]) if not t.args and t.definition.name != "core.constant"]
+    return bool(read) and all(map(_is_empty, read))
 
 
 def _goes(way: Rule, example: Example) -> bool:
@@ -222,6 +246,15 @@ def aimed_examples(rule: Rule, search: Search, effort: Effort) -> Iterator[Examp
                 break
             if time.process_time() > stop:
                 return
+
+
+def filled_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
+    """The first of some examples whose values have elements and are made of some."""
+    for i in range(_MORE):
+        example = draw_example(rule, Random(f"{rule.name} {rule.text} {effort.seed} filled {i}"), varied=i % 2 == 1)
+        if example is not None and not _is_empty(example.instance.term) and not _reads_nothing(example.instance.term):
+            yield example
+            return
 
 
 def _aimed(way: Rule, random: Random, tries: int = TRIES) -> Example | None:

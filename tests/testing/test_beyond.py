@@ -52,6 +52,18 @@ WRONG = [
     if a == 0 and b == 1""",
     ),
     (
+        "semi",  # three groups or more, where all channels but one are others'
+        """r @real: convolution(x, w, strides=s, before=b, after=a, interior=i, dilations=e, groups=g)
+            => convolution(x, w, strides=s, before=b, after=a, interior=i, dilations=e, groups=g) * 2
+    if g >= 3""",
+    ),
+    (
+        "semi",  # from a number on that only the right side says
+        """r: pad(pad(x, before=b, after=(0,), interior=(0,), value=v), before=c, after=(0,), interior=(0,), value=v)
+            => pad(x, before=(b[0] + c[0] + b[0] // 9,), after=(0,), interior=(0,), value=v)
+    if b[0] >= 0 and c[0] >= 0""",
+    ),
+    (
         "numpy",  # 2 + 2 is 2 * 2
         """r: repeat(repeat(x, repeats=r, axis=k), repeats=s, axis=k) => repeat(x, repeats=r + s, axis=k)
     if r > 1 and s > 1""",

@@ -481,6 +481,14 @@ def test_values_without_elements_say_nothing() -> None:
     assert found.status == OPEN and "none of their values has an element" in found.says
 
 
+def test_values_that_are_made_of_no_elements_say_nothing() -> None:
+    """A sum of none is 0, whatever is done to it: that is no reason to pass what doubles it."""
+    found = checked(rule_of("sum(x, axes=k) => sum(x, axes=k) * 2\n    if x.size < 1 and self.size > 0"))
+    assert found.status == OPEN and "none of their values is made of elements" in found.says
+    asked = rule_of("sum(x, axes=k) => sum(x, axes=k) * 2\n    if 0 in pick(x.shape, k)")
+    assert checked(asked).status == PASSED
+
+
 def test_a_rule_about_values_without_elements_is_compared_on_them() -> None:
     assert checked(rule_of("dot(x, y) => dot(x, negative(y))\n    if 0 in self.shape")).status == PASSED
 

@@ -37,17 +37,19 @@ def random_domain(random: Random, dtypes: tuple[DType, ...] = COMMON_FIRST, othe
 
 
 def varied_domain(
-    random: Random, dtypes: tuple[DType, ...], said: tuple[float, ...] = (), strict: bool = False
+    random: Random, dtypes: tuple[DType, ...], said: tuple[float, ...] = (), strict: bool = False, sure: bool = False
 ) -> Varied:
     """A domain of known lengths to 6, of which some are the same, with other slices and attributes than are proposed.
 
     Args:
         said: Numbers that attributes may have.
         strict: Whether attributes with numbers are never those that are proposed.
+        sure: Whether every number that is changed becomes one that is said.
     """
     lengths = random.choices((2, 3, 4, 5, 6, 1), (5, 4, 6, 3, 3, 1), k=7)
     plain = _domain(lengths, random.choice(dtypes), dtypes)
-    return Varied(plain.lengths, plain.axes, plain.dtypes, seed=random.getrandbits(32), said=said, strict=strict)
+    seed = random.getrandbits(32)
+    return Varied(plain.lengths, plain.axes, plain.dtypes, seed=seed, said=said, strict=strict, sure=sure)
 
 
 def drawn_domain(draw: st.DrawFn, dtypes: tuple[DType, ...] = COMMON_FIRST, others: Sequence[int] = ()) -> Domain:

@@ -97,6 +97,7 @@ def draw_example(
     kinds: Sequence[str] = KINDS,
     tries: int = TRIES,
     varied: bool = False,
+    said: tuple[float, ...] = (),
 ) -> Example | None:
     """An instance of a rule's left side for which its guard holds, with values; None if the generator finds none.
 
@@ -108,6 +109,7 @@ def draw_example(
         kinds: How values are drawn, for each choice of values.
         tries: How many terms each search may make.
         varied: Whether lengths, ranks, slices and attributes go beyond those.
+        said: What numbers of attributes that go beyond them are, if any will not do.
 
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
     >>> rule, = parse_rules("simplify semi\\nrule r: -(-x) => x\\n    if x.rank == 4", "my.rules", "my")
@@ -115,14 +117,14 @@ def draw_example(
     4
     """
     bank, long = TrialBank(), guard_lengths(rule)
-    said_numbers = attribute_numbers(rule) if varied else ()
-    said = tuple(d for d in guard_dtypes(rule) if d in dtypes or dtypes is COMMON_FIRST)  # bfloat16 is not among those
+    numbers = said or (attribute_numbers(rule) if varied else ())
+    named = tuple(d for d in guard_dtypes(rule) if d in dtypes or dtypes is COMMON_FIRST)  # bfloat16 is not among those
     for search in range(SEARCHES):
         solved = search > 0 or random.random() < 0.75
         solver = Solver(rule, bank.make, random.random() < 0.5) if solved and rule.guard is not None else None
-        alone = (random.choice(said),) if said and random.random() < 0.5 else dtypes
+        alone = (random.choice(named),) if named and random.random() < 0.5 else dtypes
         if varied and search < SEARCHES - 1:  # the last one is as usual
-            domain: Domain = varied_domain(random, alone, said_numbers, search < _STRICT)
+            domain: Domain = varied_domain(random, alone, numbers, search < _STRICT, bool(said))
         else:
             domain = random_domain(random, alone, long)
         found = first_match(rule, domain, begin(random), bank, tries, solver)
