@@ -74,7 +74,8 @@ class Answering:
         Raises:
             InvalidHandleError: if it has none: the message says what became of it.
         """
-        check_handles([op])
+        if not isinstance(op, Op) or op not in self._parts:  # those have been looked through
+            check_handles([op])
         if isinstance(op.type, TupleType):
             parts = self._parts[op] if op in self._parts else unboxed(op)
             return replaced(parts, lambda part: self.value(part, recompute))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,9 +55,9 @@ class CallValues:
         Raises:
             InvalidHandleError: if it has none: the message says what became of it.
         """
-        known, term = self._known(), self._lowering.table.inside(op)
+        term = self._lowering.table.inside(op)
         for own in (term, self._lowering.table.snap(op)):
-            found = known.get(self.ready.bound.get(own, own))
+            found = self._there(self.ready.bound.get(own, own))
             if found is not None:
                 return found.copy()
         if recompute:
@@ -87,13 +87,32 @@ class CallValues:
         bound = self.ready.bound
         return {bound[term]: value for term, value in self.ready.once.items() if term in bound}
 
+    def _there(self, term: Op) -> Array | None:
+        """The value of a term that the call has, or of a view of one; None if it has none."""
+        given, once, views = self._given(), self._once(), list[Op]()
+        while (found := self._own(term, given, once)) is None and "view" in term.definition.traits:
+            views.append(term)
+            term = term.args[0]
+        for view in reversed(views) if found is not None else ():
+            found = np.asarray(view.definition.meaning(view, found))  # type: ignore[misc]
+        return found
+
+    def _own(self, term: Op, given: Mapping[Op, Array], once: Mapping[Op, Array]) -> Array | None:
+        """The value of a term that is an argument, a result, or known before the call."""
+        place = self.ready.places.get(term)
+        if term in given or place is None:
+            return given.get(term, once.get(term))
+        return np.asarray(self._results[place])
+
     def _known(self) -> dict[Op, Array]:
+        known = {**self._once(), **self._computed(), **self._given()}
+        return through_views(known, self.ready.bound.values())
+
+    def _given(self) -> dict[Op, Array]:
+        """The arguments of the call, for placeholders and for what they became."""
         bound, table = self.ready.bound, self._lowering.table
-        known = {**self._once(), **self._computed()}
-        for placeholder, array in zip(self._inputs, map(np.asarray, self._arguments), strict=True):
-            known[placeholder] = array
-            known[bound.get(table.snap(placeholder), placeholder)] = array
-        return through_views(known, bound.values())
+        arrays = list(zip(self._inputs, map(np.asarray, self._arguments), strict=True))
+        return {**dict(arrays), **{bound.get(table.snap(p), p): array for p, array in arrays}}
 
     def _computed(self) -> dict[Op, Array]:
         """What the call has computed and is still there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,11 @@ class Ready:
         self.once: Mapping[Op, Any] = {}
         self.inside: Collection[Op] = ()
         self.dropped = ctypes.c_int64(0)
+
+    @cached_property
+    def places(self) -> Mapping[Op, int]:
+        """Where each result stands among them, for who asks for its value."""
+        return {term: place for place, term in enumerate(self.results)}
 
 
 class Signature(NamedTuple):

@@ -857,6 +857,22 @@ def test_what_was_returned_or_kept_has_a_value(transformer: ng.Transformer, x: n
     assert computation.value(x).tolist() == Batch.tolist()
 
 
+def test_views_of_arguments_of_results_and_of_constants_have_values(transformer: ng.Transformer) -> None:
+    x = ng.placeholder([H, W], name="x")
+    y = ng.exp(x)
+    known = ng.constant(np.arange(6.0), [ng.Axis("K", 6)]) * 2
+    turned, part = (ng.axes_with_order(t, ng.make_axes([W, H])) for t in (x, y))
+    row, tail = part[1], known[1:]
+    computation = transformer.computation([y, tail, ng.sum(known, out_axes=[])], x, keep=[turned, part, row])
+    result = computation(Batch)[0]
+    assert computation.value(turned).tolist() == Batch.T.tolist()
+    assert computation.value(part).tolist() == result.T.tolist()
+    assert computation.value(row).tolist() == result[:, 1].tolist()
+    assert computation.value(tail).tolist() == [2, 4, 6, 8, 10]
+    result[:] = 0  # what was changed since shows
+    assert computation.value(y).tolist() == result.tolist()
+
+
 def test_a_value_is_a_copy(transformer: ng.Transformer, x: ng.Op) -> None:
     y = x + 1
     computation = transformer.computation(y, x)
