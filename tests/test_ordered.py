@@ -350,3 +350,14 @@ def test_nested_sequences_and_doalls_keep_their_order(data: st.DataObject) -> No
         found = run([effects, *(variables[n] for n in NAMES)], target)[1:]
         for one, n in zip(found, NAMES, strict=True):
             np.testing.assert_array_equal(one, memory[n], err_msg=f"{n} on {target}")
+
+
+@given(st.lists(st.integers(0, 5), max_size=40))
+def test_of_many_variables_the_last_write_of_each_is_waited_for(numbers: list[int]) -> None:
+    variables = [ng.variable([], name=f"v{i}") for i in range(6)]
+    last: dict[int, ng.Op] = {}
+    with ng.ordered():
+        for number in numbers:
+            last[number] = ng.assign(variables[number], float(number))
+            assert (variables[number] + 1).other_deps == (last[number],)
+        assert [v.user_deps for v in variables] == [(last[i],) if i in last else () for i in range(6)]

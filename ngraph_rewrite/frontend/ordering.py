@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
 
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.construction import construction
 from ngraph_rewrite.terms.info import Info
 from ngraph_rewrite.terms.op import Op
 
+# What is read of each variable that was written, the newest last; the sizes at least halve from one to the next.
 # Immutable: each modification makes a new one, so that no other thread or task sees it.
-_Reads = Mapping[Op, Op]
+_Reads = tuple[Mapping[Op, Op], ...]
 
 
 class _Ordered:
@@ -27,23 +27,31 @@ class _Ordered:
     def __init__(self, reads: _Reads) -> None:
         self.reads = reads
 
+    def read(self, term: Op) -> Op:
+        """What stands for a term in the block: for a variable that was written, what reads it."""
+        for one in reversed(self.reads):
+            if term in one:
+                return one[term]
+        return term
+
     def arguments(self, definition: OpDef, args: tuple[Op, ...], info: Info) -> tuple[Op, ...]:
         if definition.name != "core.assign":
-            return tuple([self.reads.get(a, a) for a in args])
+            return tuple(map(self.read, args))
         target, value = args
-        before = self.pending(target)
-        value = self.reads.get(value, value)
+        before, value = self.pending(target), self.read(value)
         return (target, _later(value, before, info) if before else value)
 
     def built(self, term: Op) -> None:
         if term.definition.name == "core.assign":
-            target = term.args[0]
-            read = Op(lookup("core.after"), (target, term), (), target.type, target.info)
-            construction.set(_Ordered(MappingProxyType({**self.reads, target: read})))
+            target, older = term.args[0], [*self.reads]
+            newest = {target: Op(lookup("core.after"), (target, term), (), target.type, target.info)}
+            while older and len(older[-1]) < 2 * len(newest):  # each read is copied about as often as a number has bits
+                newest = {**older.pop(), **newest}
+            construction.set(_Ordered((*older, newest)))
 
     def pending(self, term: Op) -> tuple[Op, ...]:
-        read = self.reads.get(term)
-        return () if read is None else read.args[1:]
+        read = self.read(term)
+        return () if read is term else read.args[1:]
 
 
 def _later(value: Op, effects: tuple[Op, ...], info: Info) -> Op:
@@ -79,7 +87,7 @@ def ordered() -> Iterator[None]:
     [array(2., dtype=float32), array(6., dtype=float32)]
     """
     block = construction.get()
-    token = construction.set(_Ordered(block.reads if isinstance(block, _Ordered) else MappingProxyType({})))
+    token = construction.set(_Ordered(block.reads if isinstance(block, _Ordered) else ()))
     try:
         yield
     finally:
