@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from ngraph_rewrite.lowering.passes import PASSES, made_by, usable
+from ngraph_rewrite.lowering.passes import PASSES, library, made_by, usable
 from ngraph_rewrite.rewriting.pattern import App, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet, Where
 from ngraph_rewrite.rewriting.rule_errors import GUARD, RIGHT
@@ -14,12 +15,14 @@ from ngraph_rewrite.rewriting.subsumption import eaten, subsumes
 from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.targets.choices import find_target, transformer_choices
 from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, about, finding
+from ngraph_rewrite.testing.firing import Firing
 
 
 def check_subsumption(rules: Iterable[Rule], context: Context) -> Iterator[Finding]:
     """Whether each rule can fire: no other takes all its terms, or rewrites what it looks for inside them first.
 
-    That is asked in each pass the rule takes part in, and for the targets that ship or are installed.
+    That is asked in each pass the rule takes part in, and for the targets that ship or are installed. A rule that is
+    not the library's is tried on some of its terms, too.
     """
     bases = [base for name in transformer_choices() if (base := find_target(name).base) is not None]
     usables = [usable(context.rules, base) for base in bases]
@@ -30,6 +33,7 @@ def check_subsumption(rules: Iterable[Rule], context: Context) -> Iterator[Findi
         for some, base in zip(usables, bases, strict=True)
     ]
     everything = [_Pass(context.rules, PASSES[name]) for name in ("lower", "select")]
+    firing, shipped = Firing(usables, context.cache), {rule.name for rule in library()}
     for rule in rules:
         found = [one.never(rule) for one in passes if one.has(rule)]
         of_targets = [one.never(rule) or ops.never(rule, context.rules) for one, ops in targets if one.has(rule)]
@@ -43,7 +47,9 @@ def check_subsumption(rules: Iterable[Rule], context: Context) -> Iterator[Findi
             wrong = finding(rule, "subsumption", FAILED, f"{says}: waive this for one that is no package's")
             yield about(GUARD if rule.guard is not None and nobody in rule.guard.text else RIGHT, rule, wrong)
         else:
-            yield finding(rule, "subsumption", PASSED)
+            yield replace(
+                finding(rule, "subsumption", PASSED), unjudged="" if rule.name in shipped else firing.never(rule)
+            )
 
 
 def unknown_target(rule: Rule) -> str | None:

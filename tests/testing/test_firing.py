@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that match, and never fire: what comes first is told, where equations alone do not show it."""
+
+from __future__ import annotations
+
+import pytest
+
+import ngraph_rewrite as ng
+from ngraph_rewrite.rewriting.rule import RuleSet
+from ngraph_rewrite.rewriting.rulefile import parse_rules
+from ngraph_rewrite.testing.findings import PASSED, Context, Finding
+from ngraph_rewrite.testing.subsumption import check_subsumption
+
+NEVER = [
+    ("simplify semi", "tanh(cast(cast(x, dtype='float32'), dtype='float32')) => tanh(x)", "semi.cast_same"),
+    ("simplify axes", "tanh(tanh(x)) => tanh(x)", "axes.unary.tanh"),
+    (
+        "simplify semi",
+        "tanh(once(cast(cast(x, dtype='float32'), dtype='float32'))) => tanh(cast(x, dtype='float32'))",
+        "semi.cast_same",
+    ),
+]
+EVER = [
+    ("simplify semi", "tanh(cast(cast(x, dtype='int8'), dtype='float32')) => tanh(x)"),
+    ("simplify semi", "square(once(tanh(x))) => tanh(x)"),
+    ("recognize axes", "square(tanh(x)) => tanh(x)"),
+    ("simplify semi", "sin(x), cos(x) => cos(x), sin(x)"),
+    ("select semi", "erf(tanh(x)) => tanh(x)\n    if x.rank == 2"),
+]
+
+
+def found(header: str, equation: str) -> Finding:
+    (rule,) = parse_rules(f"{header}\nrule r @real: {equation}\n", "my.rules", "my")
+    (finding,) = check_subsumption([rule], Context(RuleSet([rule]) + ng.rules()))
+    return finding
+
+
+@pytest.mark.parametrize(("header", "equation", "first"), NEVER)
+def test_a_rule_that_fires_on_no_term_is_told_with_what_came_first(header: str, equation: str, first: str) -> None:
+    finding = found(header, equation)
+    assert finding.status == PASSED  # a term that nobody tried may be another case
+    assert finding.unjudged.startswith("whether it ever fires: it did on none of 24 terms that it matches, where ")
+    assert first in finding.unjudged
+
+
+@pytest.mark.parametrize(("header", "equation"), EVER)
+def test_of_a_rule_that_fires_nothing_is_said(header: str, equation: str) -> None:
+    assert not found(header, equation).unjudged
+
+
+def test_rules_of_the_library_are_not_tried_here() -> None:
+    """They were: what they do is tested by what they make of programs."""
+    rule = ng.rules().find("semi.add_zero_integer")
+    assert rule is not None
+    assert [finding.unjudged for finding in check_subsumption([rule], Context(ng.rules()))] == [""]
