@@ -39,7 +39,8 @@ def tasks(size: int | None) -> Tasks:
     as KxM and a vector; ``pixels_``: of a few columns and a vector.
 
     ``halves_``: of float16; ``bfloats_``: of bfloat16; ``int32_``, ``int64_``; ``quantized_``: of int8, summed in
-    int32; ``scaled_``: the second factor is int8, with a factor for each column; ``weights_``: of int8 less a zero point, and of int8 that are known,
+    int32; ``scaled_``: the second factor is int8, with a factor for each column; ``weights_``: of int8 less a zero
+    point, and of int8 that are known,
     summed in int32, with a factor for each column.
     """
     kinds = {"gemm": (_gemm, SHAPES), "linear": (_linear, LINEAR), "halves": (_halves, [HALVES])}
