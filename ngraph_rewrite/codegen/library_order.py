@@ -181,14 +181,31 @@ def _digits(size: int, n: object, can_be_long: bool) -> dict[str, str]:
     return {"bits": str(bits), "radix": str(1 << bits), "digits": str(-(-8 * size // bits)), "count": count}
 
 
+def is_side_by_side(dtype: str, order: bool, n: int) -> bool:
+    """Whether lines of n elements are sorted several at once, if there are several.
+
+    >>> is_side_by_side("float32", True, 1000), is_side_by_side("float64", True, 1000)
+    (True, False)
+    """
+    return 1 < n <= _longest(dtype, order)
+
+
+def _longest(dtype: str, order: bool) -> int:
+    """The length up to which they are; 0 where neither a key nor a position has room in one number."""
+    if _bytes(dtype) == 8 and order:
+        return 0
+    if as_dtype(dtype).itemsize > 1:
+        return _SIDE_BY_SIDE
+    return _SIDE_BY_SIDE_PLACES_OF_BYTES if order else _SIDE_BY_SIDE_BYTES
+
+
 def _network(dtype: str, order: bool, descending: bool) -> dict[str, str]:
-    """What sorts several lines at once; nothing where neither a key nor a position has room in one number."""
-    if order and _bytes(dtype) == 8:
+    """What sorts several lines at once."""
+    most = _longest(dtype, order)
+    if not most:
         return {"side_by_side": "", "lines": ""}
     kind, size = "argsort" if order else "sort", as_dtype(dtype).itemsize
-    word, most = f"{'reverse_' * descending}{kind}_lines_{dtype}", _SIDE_BY_SIDE
-    if size == 1:
-        most = _SIDE_BY_SIDE_PLACES_OF_BYTES if order else _SIDE_BY_SIDE_BYTES
+    word = f"{'reverse_' * descending}{kind}_lines_{dtype}"
     return {
         "side_by_side": f"space = workspace_int64({most * _VECTOR})",
         "lines": f"""\

@@ -8,22 +8,16 @@ from collections.abc import Callable
 from math import log2, prod
 
 from ngraph_rewrite.codegen.library_indexed import render_put_along, render_scatter, render_take_along
-from ngraph_rewrite.codegen.library_order import (
-    alike,
-    render_argsort,
-    render_chosen_places,
-    render_first_places,
-    render_searchsorted,
-    render_sort,
-)
+from ngraph_rewrite.codegen.library_order import render_chosen_places, render_first_places, render_searchsorted
 from ngraph_rewrite.codegen.library_products import render_batch_dot
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
 from ngraph_rewrite.plan.factor_calls import factors_call, qr_call, triangular_call
 from ngraph_rewrite.plan.fourier_calls import fourier_call
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
+from ngraph_rewrite.plan.operands import OUTPUT, Call, all_in_memory, all_plain, known, plain
 from ngraph_rewrite.plan.shapes import around
-from ngraph_rewrite.plan.shares import Share, loop_share, running_share, sorting_share
+from ngraph_rewrite.plan.shares import Share, loop_share, running_share
+from ngraph_rewrite.plan.sort_calls import sort_call
 from ngraph_rewrite.plan.spectral_calls import eigh_call, svd_call
 from ngraph_rewrite.runtime.philox import last_below
 from ngraph_rewrite.terms.op import Op
@@ -47,19 +41,6 @@ def _batch_dot(term: Op, groups: Groups) -> Call:
     (count, m, n), k = known(term), a.layout.shape[2]
     arguments = (count, m, n, k, a, *a.layout.strides, b, *b.layout.strides, OUTPUT)
     return Call(render_batch_dot(term.dtype.name), arguments, loop_share(count * m, n * k / 2))
-
-
-def _sort(term: Op, groups: Groups) -> Call:
-    x = plain(term.args[0], groups)
-    outer, n, inner = around(x.layout.shape, term.attribute("axis"))
-    dtype, descending = term.args[0].dtype.name, term.attribute("descending")
-    is_sort = term.definition.short == "sort"
-    source = (render_sort if is_sort else render_argsort)(dtype, descending, alike(dtype, n))
-    workspace = [Scratch(outer * n * inner * term.dtype.itemsize) for _ in range(2)]
-    first = OUTPUT if inner == 1 else workspace[0]
-    used = (workspace[1],) if inner == 1 else (workspace[0], workspace[1])
-    arguments = (outer * inner, n, inner, x, first, workspace[1], OUTPUT)
-    return Call(source, arguments, sorting_share(outer * inner, n), used)
 
 
 def _first_places(term: Op, groups: Groups) -> Call:
@@ -128,8 +109,8 @@ def _scatter(term: Op, groups: Groups) -> Call:
 # What computes an op in one call.
 CALLS: dict[str, Callable[[Op, Groups], Call]] = {
     "semi.batch_dot": _batch_dot,
-    "semi.argsort": _sort,
-    "semi.sort": _sort,
+    "semi.argsort": sort_call,
+    "semi.sort": sort_call,
     "cpu.first_places": _first_places,
     "semi.searchsorted": _searchsorted,
     "semi.recurrence": _running,
