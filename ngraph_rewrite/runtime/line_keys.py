@@ -6,25 +6,33 @@ Where positions are asked for, they stand below the keys, so that no two are equ
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 from ngraph_rewrite.runtime.features import vectors
 from ngraph_rewrite.runtime.vector_code import I32, I64, declared, everywhere
-from ngraph_rewrite.types.dtypes import as_dtype
+from ngraph_rewrite.types.dtypes import DTYPES, as_dtype
 
-_BELOW = 16  # bits of a position
 # The bits of the infinities of dtypes: what is more is no number.
 INFINITY = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF << 52}
 
 
 class Keys(NamedTuple):
-    """What is compared: numbers of a dtype, in one order or the other; with their positions if these are sorted."""
+    """What is compared: numbers of a dtype, in one order or the other; with their positions if these are sorted.
+
+    Attributes:
+        below: The bits of a position.
+        alone: Whether keys without positions tell all: zeros have one key, and so have all NaN.
+    """
 
     dtype: str
     descending: bool
     order: bool
+    below: int = 16
+    alone: bool = False
 
     @property
     def size(self) -> int:
@@ -83,27 +91,45 @@ class Keys(NamedTuple):
         """Which lanes are zeros with a sign, which equal those without."""
         return builder.icmp_signed("==", bits, self.constant(1 << (8 * self.size - 1), self.numbers))
 
+    def _canonical(self, builder: Any, bits: Any) -> tuple[Any, Any]:
+        """Which lanes are no number; and all bits, where zeros have no sign: a sum has none."""
+        if self.size < 4:
+            zero = self.is_negative_zero(builder, bits)
+            return self.is_nan(builder, bits), builder.select(zero, self.constant(0, self.numbers), bits)
+        kind = ir.VectorType(ir.FloatType() if self.size == 4 else ir.DoubleType(), self.lanes)
+        value = builder.fadd(builder.bitcast(bits, kind), ir.Constant(kind, [0.0] * self.lanes))
+        return builder.fcmp_unordered("uno", value, value), builder.bitcast(value, self.numbers)
+
     def of(self, builder: Any, bits: Any, places: Any) -> Any:
         """The keys of numbers that stand at these places."""
-        real, nan = self.dtype in INFINITY, None
-        if real and self.order:
-            nan = self.is_nan(builder, bits)
-            zero = self.is_negative_zero(builder, bits)
-            bits = builder.select(zero, self.constant(0, self.numbers), bits)
+        nan = None
+        if self.dtype in INFINITY and (self.order or self.alone):
+            nan, bits = self._canonical(builder, bits)
         key = builder.sext(self.turned(builder, bits), self.vector)
         key = builder.xor(key, self.constant(-1)) if self.descending else key
-        if not self.order:
-            return key
         if nan is not None:
-            key = builder.select(nan, self.constant((1 << 31) - 1), key)
-        return builder.or_(builder.shl(key, self.constant(_BELOW)), places)
+            key = builder.select(nan, self.constant((1 << 31) - 1) if self.order else self.last, key)
+        return builder.or_(builder.shl(key, self.constant(self.below)), places) if self.order else key
 
     def result(self, builder: Any, key: Any) -> Any:
         """What is stored of a key."""
         if self.order:
-            return builder.and_(key, self.constant((1 << _BELOW) - 1))
+            return builder.and_(key, self.constant((1 << self.below) - 1))
         key = builder.xor(key, self.constant(-1)) if self.descending else key
         return self.turned(builder, builder.trunc(key, self.numbers))
+
+
+def long_keys() -> Iterator[tuple[str, Keys]]:
+    """The keys of long lines, each with the name by which functions of them are called.
+
+    >>> [name for name, _ in long_keys()][:4]
+    ['int32', 'reverse_int32', 'places_int32', 'reverse_places_int32']
+    """
+    for dtype in map(str, DTYPES):
+        for order, descending in product((False, True), repeat=2):
+            if as_dtype(dtype).itemsize >= 4:
+                name = f"{'reverse_' * descending}{'places_' * order}{dtype}"
+                yield name, Keys(dtype, descending, order, below=32, alone=True)
 
 
 class Lines(NamedTuple):
@@ -117,6 +143,11 @@ class Lines(NamedTuple):
     inner: Any
     some: Any
     space: Any
+
+    @classmethod
+    def over(cls, builder: Any, keys: Keys, space: Any = None) -> Lines:
+        """What is known of others than lines that lie beside each other."""
+        return cls(builder, keys, None, None, None, None, None, space)
 
     def at(self, index: Any) -> Any:
         """The place of a vector of keys in the workspace."""

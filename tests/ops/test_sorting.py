@@ -272,6 +272,10 @@ def kernels_of(returns: Any, x: ng.Op) -> set[str]:
         return {name.rpartition("_")[0] for name in computation.stats()["kernels"]}
 
 
+def is_sorted(returns: Any, x: ng.Op) -> bool:
+    return any(name.startswith("sort") for name in kernels_of(returns, x))
+
+
 def test_a_few_of_many_are_not_sorted() -> None:
     """All others are compared with the last of them; for many of them, lines are sorted."""
     x = ng.placeholder((4, 3100))
@@ -281,7 +285,7 @@ def test_a_few_of_many_are_not_sorted() -> None:
     for last in (nx.argsort(x)[:, -3:], nx.sort(x)[:, -64:], nx.argsort(x)[:, ::-1][:, :3], nx.sort(x)[:, :-4:-1]):
         assert "sort" not in " ".join(kernels_of(last, x))
     for many in (nx.top_k(x, 65)[1], nx.top_k(x, 101)[1], nx.argsort(x)[:, 1:4], nx.argsort(x)[:, :64:2]):
-        assert "sort" in kernels_of(many, x)
+        assert is_sorted(many, x)
 
 
 @pytest.mark.parametrize(("dtype", "most"), [("float32", 2), ("int8", 2), ("float64", 8), ("int64", 8)])
@@ -289,7 +293,7 @@ def test_how_many_are_a_few_depends_on_what_a_sort_takes(dtype: str, most: int) 
     """Short lines of numbers of 32 bits are sorted side by side."""
     x = ng.placeholder((4, 100), dtype=dtype)
     assert kernels_of(nx.top_k(x, most)[1], x) == {"first_places"}
-    assert "sort" in kernels_of(nx.top_k(x, most + 1)[1], x)
+    assert is_sorted(nx.top_k(x, most + 1)[1], x)
 
 
 def test_only_what_a_line_has_is_taken_of_it() -> None:
