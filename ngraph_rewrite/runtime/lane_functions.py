@@ -129,6 +129,20 @@ def _two_to(x: Real, powers: Sequence[float], lacking: Sequence[float], growth: 
     return times_power((r * r.polynomial(growth)).times_plus(power, rest) + power, k)
 
 
+def exp_of_pair_in_lanes(high: Real, low: Real) -> Real:
+    """The exponential of ``high + low``, of which the second is small, to 0.6 ulp where that is normal."""
+    single = high.format == SINGLE
+    powers, lacking, growth = (_SIXTEENTHS, _LACKING_SINGLE, _CUBIC) if single else (_EIGHTHS, _LACKING, _GROWTH)
+    near = high.at_least(_FAR).at_most(_HIGH if single else _HIGH_DOUBLE)
+    part = high.format.whole / len(powers)
+    shifted = near.times_plus(1 / math.log(2), part)
+    k = shifted - part
+    of_two, more = (_LN2, math.log(2) - _LN2) if single else _LN2_PARTS
+    r = k.times_plus(-of_two, near) + k.times_plus(-more, low.where(near.is_("==", high), 0.0))
+    power, rest = (looked_up(shifted.bits(), table) for table in (powers, lacking))
+    return times_power((r * r).times_plus(r.polynomial(growth), r).times_plus(power, rest) + power, k)
+
+
 def _moderate(x: Real, low: float, high: float) -> Real:
     """`x` where its power is a number that is not 0; beyond that, what has the same power and takes no longer."""
     return x.of(_FAR).where(x.is_("<", low), x).at_most(high)

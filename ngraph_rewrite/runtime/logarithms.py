@@ -3,12 +3,15 @@
 
 The logarithm of ``1 + f`` is f less half its square plus a small rest; log2 and log10 keep its leading part and what is
 left in two numbers, so that a logarithm that is an integer comes out as one (the way of fdlibm, Sun Microsystems 1993).
+With AVX-512 they are others (`ngraph_rewrite.runtime.lane_logarithms`).
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from ngraph_rewrite.runtime.exponentials import LN2_PARTS, power_of_two
+from ngraph_rewrite.runtime.lane_logarithms import log1p_in_lanes, log2_in_lanes, log10_in_lanes, log_in_lanes
+from ngraph_rewrite.runtime.lanes import LaneFunction
 from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Bits, Format, Real, kernel_function
 
 _ROOT_HALF = 0.7071067811865476
@@ -104,6 +107,18 @@ def _edges(result: Real, x: Real, zero: float) -> Real:
 
 
 def log_formula(x: Real) -> Real:
+    """The natural logarithm, as the processor computes it best."""
+    found = _LOG_IN_LANES(x)
+    return _log(x) if found is None else found
+
+
+def log1p_formula(x: Real) -> Real:
+    """The logarithm of ``1 + x``, as the processor computes it best."""
+    found = _LOG1P_IN_LANES(x)
+    return _log1p(x) if found is None else found
+
+
+def _log(x: Real) -> Real:
     """The natural logarithm, to 0.9 ulp."""
     k, mantissa = split_any(x)
     return _edges(_natural(k, mantissa - 1.0), x, 0.0)
@@ -119,7 +134,7 @@ def _log10(x: Real) -> Real:
     return _edges(_in_base(x, _LOG10_E[x.format], _LOG10_2[x.format]), x, 0.0)
 
 
-def log1p_formula(x: Real) -> Real:
+def _log1p(x: Real) -> Real:
     """The logarithm of ``1 + x``, to 1.4 ulp: the sum is split, and its mantissa is worked out anew from x."""
     form = x.format
     total = 1.0 + x
@@ -130,4 +145,9 @@ def log1p_formula(x: Real) -> Real:
     return _edges(_natural(k, f).signed_as(x), x, -1.0)
 
 
-log, log2, log10, log1p = (kernel_function(f) for f in (log_formula, _log2, _log10, log1p_formula))
+_LOG_IN_LANES = LaneFunction("log", log_in_lanes, log_in_lanes)
+_LOG1P_IN_LANES = LaneFunction("log1p", log1p_in_lanes, log1p_in_lanes)
+log = kernel_function(_log, _LOG_IN_LANES)
+log2 = kernel_function(_log2, LaneFunction("log2", log2_in_lanes, log2_in_lanes))
+log10 = kernel_function(_log10, LaneFunction("log10", log10_in_lanes, log10_in_lanes))
+log1p = kernel_function(_log1p, _LOG1P_IN_LANES)

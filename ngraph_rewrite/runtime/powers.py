@@ -3,16 +3,21 @@
 
 A large exponent multiplies the error of the logarithm, by up to a thousand. A float32 is computed in float64; for a
 float64 the logarithm is a pair of numbers, good to 2**-66: the series of the inverse hyperbolic tangent, whose first
-two terms are pairs. The special cases are those of C (ISO/IEC 9899, F.10.4.4).
+two terms are pairs. With AVX-512 either logarithm is a pair, by a table. The special cases are those of C
+(ISO/IEC 9899, F.10.4.4), which few vectors have to look at.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from ngraph_rewrite.runtime.exponentials import EXP2_IN_LANES, LN2, LN2_PARTS, exp_in_short, exp_of_pair
+from ngraph_rewrite.runtime.lane_functions import exp_of_pair_in_lanes
+from ngraph_rewrite.runtime.lane_logarithms import pair_log_in_lanes
+from ngraph_rewrite.runtime.lanes import LaneFunction
 from ngraph_rewrite.runtime.logarithms import split, split_any
 from ngraph_rewrite.runtime.pairs import Pair, exact_product, ordered_sum, pair_product
 from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Real, kernel_function
+from ngraph_rewrite.runtime.seldom import Seldom
 
 _THIRD = (0.3333333333333333, 1.850371707708594e-17)
 # (2 atanh(s) / s - 2) / s**2, and (atanh(s) / s - 1 - s**2 / 3) / s**4, in terms of s**2
@@ -71,6 +76,13 @@ def _double(x: Real, y: Real) -> Real:
     return exp_of_pair(product.high, near.times_plus(log.low, product.low))
 
 
+def _in_lanes(x: Real, y: Real) -> Real:
+    """The power of the size of x by what AVX-512 has; of x = 1 by an infinite y it is NaN."""
+    log = pair_log_in_lanes(x)
+    product = exact_product(y, log.high)
+    return exp_of_pair_in_lanes(product.high, y.times_plus(log.low, product.low))
+
+
 # -- special cases -----------------------------------------------------------------------------------------------------
 
 
@@ -80,25 +92,43 @@ def _is_whole(x: Real) -> Any:
     return x.builder.or_(x.is_(">=", limit), ((x + limit) - limit).is_("==", x))
 
 
-def _any_power(x: Real, y: Real) -> Real:
-    """x ** y, with the special cases of C."""
+def _is_special(usual: Real, x: Real, y: Real) -> Any:
+    """Whether a base is not positive and finite, which its bits say, or that of its size is no number."""
+    build, bits = x.builder, x.bits()
+    positive = build.and_(bits.is_(">", 0), bits.is_("<", x.of(float("inf")).bits()))
+    return build.not_(build.and_(positive, usual.is_("==", usual)))
+
+
+def _special(usual: Real, x: Real, y: Real) -> Real:
+    """x ** y by the special cases of C, where `usual` is that of the size of x."""
     build, inf = x.builder, float("inf")
     size, height = x.size(), y.size()
-    result = _single(size, y) if x.format == SINGLE else _double(size, y)
-
     large, small = size.is_("==", inf), size.is_("==", 0.0)
     grows = build.or_(build.and_(large, y.is_(">", 0.0)), build.and_(small, y.is_("<", 0.0)))
-    result = x.of(inf).where(grows, 0.0).where(build.or_(large, small), result)
+    result = x.of(inf).where(grows, 0.0).where(build.or_(large, small), usual)
 
     whole = _is_whole(height)
     odd = build.and_(whole, build.not_(_is_whole(height * 0.5)))
     result = result.signed_as(x).where(odd, result)
-    usual = build.or_(build.or_(whole, x.is_(">=", 0.0)), x.is_("==", -inf))
-    result = result.where(usual, float("nan"))
+    real = build.or_(build.or_(whole, x.is_(">=", 0.0)), x.is_("==", -inf))
+    result = result.where(real, float("nan"))
 
     unknown = build.or_(x.is_nan(), y.is_nan())
     result = x.of(float("nan")).where(unknown, result)
+    result = x.of(1.0).where(build.and_(size.is_("==", 1.0), height.is_("==", inf)), result)
     return x.of(1.0).where(build.or_(x.is_("==", 1.0), y.is_("==", 0.0)), result)
+
+
+_IN_LANES = LaneFunction("power", _in_lanes, _in_lanes)
+_SPECIAL = Seldom("power", _is_special, _special)
+
+
+def _any_power(x: Real, y: Real) -> Real:
+    usual = _IN_LANES(x, y)
+    if usual is None:
+        size = x.size()
+        usual = _single(size, y) if x.format == SINGLE else _double(size, y)
+    return _SPECIAL(usual, usual, x, y)
 
 
 def _power(x: Real, y: Real) -> Real:
