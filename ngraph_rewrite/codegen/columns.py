@@ -17,7 +17,7 @@ from functools import cached_property
 from ngraph_rewrite.codegen.accumulate import Accumulator, combined, ending, followed, initial
 from ngraph_rewrite.codegen.form import Form
 from ngraph_rewrite.codegen.nest import place
-from ngraph_rewrite.codegen.scalar import is_real
+from ngraph_rewrite.codegen.scalar import is_real, literal
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.types.dtypes import as_dtype
 
@@ -27,6 +27,7 @@ _AT_A_TIME = 6
 _FEW = 6
 # Elements of an operand that are asked for together, and how far ahead: of float32, 16 KiB.
 _PIECE, _AHEAD = 64, 4096
+_VECTOR = 16  # numbers that few rows are a part of, at most
 
 
 def columns(form: Form) -> list[str]:
@@ -44,7 +45,7 @@ def columns(form: Form) -> list[str]:
     for level in range(outer, -1, -1):
         lines = form.at_once(level, level) + lines
         lines = form.loop(form.order[level - 1], lines) if level else lines
-    begin = ["keep_loops()", "block = 0"] if form.nest.few else [f"width = {form.width()}"]
+    begin = ["keep_loops()", "block = 0", *written.zeros()] if form.nest.few else [f"width = {form.width()}"]
     return written.arrays() + begin + lines
 
 
@@ -199,6 +200,17 @@ class _Columns:
         """The stack arrays."""
         lines = [f"{name}_lanes = workspace_{dtype}({self.form.lanes})" for name, (dtype, _) in self.variables.items()]
         return lines + [f"v{v}_lanes = workspace_{self.form.nest.dtypes[v]}({self.form.lanes})" for v in self.saved]
+
+    def zeros(self) -> list[str]:
+        """Fill the vectors of the stack arrays, of which few rows are a part.
+
+        LLVM loads and computes all of a vector, and where what happens to lie there is a subnormal number, a processor
+        takes a hundred times as long.
+        """
+        buffers = [(name, dtype, buffer) for name, (dtype, buffer) in self.variables.items()]
+        buffers += [(f"v{v}", self.form.nest.dtypes[v], buffer) for v, buffer in self.saved.items()]
+        zeros = [f"store_{dtype}({name}_lanes, lane, {literal(0, dtype)}, {buffer})" for name, dtype, buffer in buffers]
+        return [f"for lane in range({_VECTOR}):", indented("\n".join(zeros), 4)]
 
     def _read(self, values: list[int]) -> list[str]:
         """What other loops computed."""

@@ -101,7 +101,7 @@ class Form:
 
     def start(self) -> list[str]:
         """Find this chunk's part of the first kept loop, its sums over all rows, and the workspaces of its thread."""
-        if not self.kept:
+        if self.nest.is_whole:
             return ["if chunk > 0:", "    return"]
         length = f"n{self.kept[0]}"
         lines = [f"start = chunk_start({length}, chunk, nchunks)", f"stop = chunk_start({length}, chunk + 1, nchunks)"]
@@ -144,7 +144,7 @@ class Form:
         if self.stages.passes == 1:
             return str(self.lanes)
         length = " * ".join(f"n{dim}" for dim in self.reduced)
-        return f"max({_LEAST}, min({LANES}, {_IN_CACHE} // max({length}, 1)))"
+        return f"max({_LEAST}, min({LANES}, {_IN_CACHE} // max({length}, 1) // {_LEAST} * {_LEAST}))"
 
     @property
     def lanes(self) -> int:

@@ -195,6 +195,11 @@ class RowNest(_Nest):
         return max(self.stages, default=0) > 1 or any(at.dims & self.within for _, at in self.stores)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether one chunk computes all: there is a single row, or nothing but a few that are a part of a vector."""
+        return not self.kept or (self.few > 0 and self.kept == [self.rank - 1])
+
+    @property
     def reductions(self) -> tuple[int, ...]:
         """The values that are reductions."""
         return tuple(n for n, step in enumerate(self.steps, len(self.loads)) if step.op in REDUCTIONS)

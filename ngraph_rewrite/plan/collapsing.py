@@ -247,14 +247,15 @@ def _longest(nest: RowNest, most: int) -> int:
 
 
 def _side_by_side(nest: RowNest, space: _Space) -> int:
-    """How many rows lie side by side, if these are few, the same in each chunk, and read again; else 0.
+    """How many rows lie side by side, if these are few, and read again or functions computed of them; else 0.
 
     Some that fill no half of a vector, or a quarter, gain only if there is much to do with them.
     """
     few = space.sizes[-1]
-    if not 3 < few < _FILLED or len(nest.kept) < 2 or not nest.is_read_again or prod(space.sizes) < _ELEMENTS:
+    functions = any(step.op in FUNCTIONS for step in nest.steps)
+    if not 2 < few < _FILLED or not (nest.is_read_again or functions) or prod(space.sizes) < _ELEMENTS:
         return 0
-    much = prod(space.sizes[d] for d in nest.within) >= _FILLED or any(step.op in FUNCTIONS for step in nest.steps)
+    much = prod(space.sizes[d] for d in nest.within) >= _FILLED or functions
     return few if (much or few % 4 == 0) and _fill_vectors() else 0
 
 

@@ -99,7 +99,7 @@ def _moved(nest: MapNest) -> tuple[Operand, Operand] | None:
 def _share(sizes: Sequence[int], reduced: Sequence[bool], nest: MapNest | RowNest) -> Share:
     """Chunks split the first loop that is not reduced."""
     kept = [d for d, r in enumerate(reduced) if not r]
-    if not kept:
+    if not kept or (isinstance(nest, RowNest) and nest.is_whole):
         return nest_share(1, False, sizes, *_each(nest))
     found = nest_share(sizes[kept[0]], kept[0] == nest.rank - 1, sizes, *_each(nest))
     return found._replace(loose=True) if isinstance(nest, MapNest) else found
