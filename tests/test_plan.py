@@ -520,6 +520,33 @@ def test_the_rest_of_a_row_behind_a_vector_is_a_part_of_one(length: int, filled:
         assert ("fill_loops()" in computation.source()) == filled
 
 
+@pytest.mark.parametrize(
+    ("length", "dtype", "filled"),
+    [
+        (17, "float32", True),
+        (32, "float32", True),
+        (63, "float16", True),
+        (64, "float32", False),
+        (97, "float32", False),
+    ]
+    + [(16, "float64", True), (32, "float64", False), (47, "float64", True)],
+)
+def test_a_last_loop_of_a_map_that_is_shorter_than_one_step_of_vectors_fills_them(
+    length: int, dtype: str, filled: bool
+) -> None:
+    """There are NaN and infinities. What computes no functions stays as it is."""
+    rng = np.random.default_rng(length)
+    array, row = rng.normal(size=(40, length)).astype(dtype), rng.normal(size=length).astype(dtype)
+    array[0, -1], array[1, ::2], array[2, 1::3] = np.nan, -np.inf, np.inf
+    x, b = ng.placeholder(array.shape, dtype), ng.placeholder(row.shape, dtype)
+    for found, asked in ((ng.numpy.tanh(x + b), filled and FILLED), (x * b, False)):
+        with ng.make_transformer("cpu") as transformer, ng.make_transformer("reference") as reference:
+            computation = transformer.computation(found, x, b)
+            expected = reference.computation(found, x, b)(array, row)
+            np.testing.assert_allclose(computation(array, row), expected, rtol=1e-3 if dtype == "float16" else 1e-6)
+            assert ("fill_loops()" in computation.source()) == asked
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("outer", [(), (20,)], ids=["alone", "many times"])
 @pytest.mark.parametrize("length", [3, 4, 7, 15])

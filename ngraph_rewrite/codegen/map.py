@@ -80,10 +80,11 @@ def render_map(nest: MapNest, tiled: Tiles | None = None) -> Source:
     """
     names = signature(nest)
     streams = Streams(nest, nest.rank - 1, range(len(nest.stores)) if tiled is None else ())
+    asked = ["fill_loops()"] if nest.filled and tiled is None else []
     ends = ["stream_end()"] if streams.positions else []
     loops = told(nest, _level(nest, 0, streams)) if tiled is None else _in_tiles(nest, tiled)
     start = _start(nest) if tiled is None or tiled.dim > 0 else "\n".join(whole_tiles((0, nest.rank - 1)))
-    body = "\n".join([start, *streams.arrays(), loops, *ends])
+    body = "\n".join([start, *asked, *streams.arrays(), loops, *ends])
     arguments = argument_lines(names, nest.steps)
     template = kernel_template("map")
     text = template.fill(

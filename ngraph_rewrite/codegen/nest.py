@@ -116,9 +116,11 @@ class MapNest(_Nest):
     Attributes:
         few: The length of the last loop if it is told (`short_loops`): that is short, and every stride given at run
             time along the loop before it is as long; else 0.
+        filled: Whether what is left of the last loop behind whole vectors is taken as a part of one.
     """
 
     few: int = field(default=0, kw_only=True)
+    filled: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         self._check()

@@ -41,6 +41,7 @@ _FEW, _FEW_BYTES, _MANY, _FILLED = 7, 8, 8, 16
 _READ_ONCE, _READ_AGAIN, _ROWS = (15, 8), (12, 7), 256
 _FLOATS = ("float16", "float32", "float64")
 _ELEMENTS = 1 << 10  # of all rows side by side that are told, at least
+_AT_ONCE, _FILLED_MAP = 4, 64  # vectors that LLVM takes in one step of a map; numbers that it takes in fewer steps
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
 
@@ -154,8 +155,9 @@ def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     number, done = _numbered(program, space)
     store = space.operand(program.dtype, program.store)
     streamed = not any(program.in_place) and bool(steps) and is_streamed(space.sizes, loads, [store])
-    stores, few = ((number(program.value), store),), 0 if streamed else space.few(space.most())
-    nest = MapNest(len(space.sizes), loads, done, stores, buffers, streamed=streamed, few=few)
+    stores = ((number(program.value), store),)
+    nest = MapNest(len(space.sizes), loads, done, stores, buffers, streamed=streamed)
+    nest = nest if streamed else _with_short_loop(nest, space)
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     share = space.share(nest, renderer)
     return Collapsed(source, space.sizes, space.loads(), space.told(program.store), share, numbers)
@@ -170,10 +172,25 @@ def collapsed_joint(program: JointProgram, renderer: Renderer) -> CollapsedJoint
     space = _Space(program, layouts, [False] * len(program.shape))
     number, done = _numbered(program, space)
     stores = tuple((number(value), space.operand(dtype, layout)) for value, dtype, layout in program.stores)
-    nest = MapNest(len(space.sizes), space.operands(), done, stores, program.buffers, few=space.few(space.most()))
+    nest = MapNest(len(space.sizes), space.operands(), done, stores, program.buffers)
+    nest = _with_short_loop(nest, space)
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     told, share = tuple(map(space.told, layouts)), space.share(nest, renderer)
     return CollapsedJoint(source, space.sizes, space.loads(), told, share, numbers)
+
+
+def _with_short_loop(nest: MapNest, space: _Space) -> MapNest:
+    """A map that is told of a short last loop, or that this is no more than the vectors LLVM takes in one step.
+
+    Behind these, it computes functions by halves of a vector, and the last ones number by number.
+    """
+    few = space.few(space.most())
+    if few or nest.rank < 2 or not _fill_vectors() or {step.op for step in nest.steps}.isdisjoint(FUNCTIONS):
+        return replace(nest, few=few)
+    sizes = [DTYPE_SIZES[at.dtype] for at in (*nest.loads, *(at for _, at in nest.stores))]
+    lanes, last = vectors().bytes // max(4, *sizes), space.sizes[-1]
+    filled = lanes <= last < _FILLED_MAP and last % (lanes * _AT_ONCE) > 0 and prod(space.sizes[:-1]) >= _MANY
+    return replace(nest, filled=filled)
 
 
 @lru_cache(maxsize=_KERNELS)

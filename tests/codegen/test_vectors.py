@@ -155,6 +155,10 @@ PARTS = {
         render_rows(RowNest(2, (EIGHT,), SOFTMAX, ((5, EIGHT),), (0, 1), ROWS, few=15)),
         {"max": 1, "(?:mul|fm|ml)": 1, "div": 1},
     ),
+    "filled-map": (
+        render_map(MapNest(2, (EIGHT,), (Step("exp", "float32", (0,)),), ((1, EIGHT),), (0, 1), filled=True)),
+        {"(?:mul|fm|ml)": 1},
+    ),
     "filled-rows": (
         render_rows(RowNest(2, (EIGHT,), SOFTMAX, ((5, EIGHT),), (0, 1), ROWS, filled=True)),
         {"(?:mul|fm|ml)": 1, "div": 1},
