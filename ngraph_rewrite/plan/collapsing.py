@@ -41,7 +41,7 @@ _FEW, _FEW_BYTES, _MANY, _FILLED = 7, 8, 8, 16
 _READ_ONCE, _READ_AGAIN, _ROWS = (15, 8), (12, 7), 256
 _FLOATS = ("float16", "float32", "float64")
 _ELEMENTS = 1 << 10  # of all rows side by side that are told, at least
-_AT_ONCE, _FILLED_MAP = 4, 64  # vectors that LLVM takes in one step of a map; numbers that it takes in fewer steps
+_AT_ONCE, _ONE_STEP = 4, 64  # vectors that LLVM takes in one step, and numbers: what is left is taken by halves
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
 
@@ -185,12 +185,16 @@ def _with_short_loop(nest: MapNest, space: _Space) -> MapNest:
     Behind these, it computes functions by halves of a vector, and the last ones number by number.
     """
     few = space.few(space.most())
-    if few or nest.rank < 2 or not _fill_vectors() or {step.op for step in nest.steps}.isdisjoint(FUNCTIONS):
-        return replace(nest, few=few)
+    return replace(nest, few=few, filled=not few and prod(space.sizes[:-1]) >= _MANY and _is_filled(nest, space))
+
+
+def _is_filled(nest: MapNest | RowNest, space: _Space) -> bool:
+    """Whether a last loop that computes functions is a vector or more, and no more than LLVM takes in one step."""
+    if len(space.sizes) < 2 or {step.op for step in nest.steps}.isdisjoint(FUNCTIONS) or not _fill_vectors():
+        return False
     sizes = [DTYPE_SIZES[at.dtype] for at in (*nest.loads, *(at for _, at in nest.stores))]
     lanes, last = vectors().bytes // max(4, *sizes), space.sizes[-1]
-    filled = lanes <= last < _FILLED_MAP and last % (lanes * _AT_ONCE) > 0 and prod(space.sizes[:-1]) >= _MANY
-    return replace(nest, filled=filled)
+    return lanes <= last < _ONE_STEP and last % (lanes * _AT_ONCE) > 0
 
 
 @lru_cache(maxsize=_KERNELS)
@@ -235,7 +239,8 @@ def _row_nest(program: RowProgram, renderer: Renderer) -> tuple[_Space, RowNest]
     if streamed or totals or not renderer.written_out or sum(rows) != 1:
         return space, nest
     few = _along(nest, space) if rows[-1] else _side_by_side(nest, space)
-    return space, replace(nest, few=few, filled=rows[-1] and not few and _is_filled(nest, space))
+    many = rows[-1] and not few and prod(space.sizes[:-1]) >= _ROWS
+    return space, replace(nest, few=few, filled=many and _is_filled(nest, space))
 
 
 def _along(nest: RowNest, space: _Space) -> int:
@@ -274,14 +279,6 @@ def _side_by_side(nest: RowNest, space: _Space) -> int:
         return 0
     much = prod(space.sizes[d] for d in nest.within) >= _FILLED or functions
     return few if (much or few % 4 == 0) and _fill_vectors() else 0
-
-
-def _is_filled(nest: RowNest, space: _Space) -> bool:
-    """Whether rows are more than a vector and less than two, which functions of numbers of 32 bits are computed of."""
-    if not _FILLED < space.sizes[-1] < 2 * _FILLED or not nest.is_read_again or prod(space.sizes[:-1]) < _ROWS:
-        return False
-    ops, narrow = {step.op for step in nest.steps}, all(DTYPE_SIZES[dtype] < 8 for dtype in nest.dtypes)
-    return narrow and not ops.isdisjoint(FUNCTIONS) and _fill_vectors()
 
 
 def _fill_vectors() -> bool:
