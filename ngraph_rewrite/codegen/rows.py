@@ -97,18 +97,30 @@ def _reads_alone(form: Form, number: int) -> bool:
     """Whether a pass takes in nothing but numbers as they lie in memory, side by side: float32, or for places alone."""
     stages, nest = form.stages, form.nest
     reductions = stages.reductions(number)
-    loads, kinds = {stages.operands(r)[0] for r in reductions}, {form.accumulators[r].kind for r in reductions}
+    kinds = {form.accumulators[r].kind for r in reductions}
     places = kinds.issubset(_PLACES) and nest.rank - len(form.kept) <= 2
     dtypes = _PLACED if places else ("float32",)
+    loads = {_byte(form, stages.operands(r)[0]) if places else stages.operands(r)[0] for r in reductions}
     return (
         bool(reductions)
         and not nest.few
         and len(form.kept) < nest.rank
         and not (stages.stores(number) or stages.totals(number) or form.keep(number))
-        and all(v < len(nest.loads) and nest.loads[v].dtype in dtypes for v in loads)
+        and all(v < len(nest.loads) and nest.loads[v].dtype in (*dtypes, *["bool"] * places) for v in loads)
         and all(nest.loads[v].strides[form.order[-1]] == "1" for v in loads)
         and kinds.issubset(_STRETCHES)
     )
+
+
+def _byte(form: Form, value: int) -> int:
+    """The bool that a value is made of, if it is one as a uint8: which is the same byte; else the value."""
+    first = len(form.nest.loads)
+    if value < first:
+        return value
+    step = form.nest.steps[value - first]
+    (operand, *_) = step.operands or (value,)
+    is_byte = step.op == "cast" and step.dtype == "uint8" and form.nest.dtypes[operand] == "bool"
+    return operand if is_byte else value
 
 
 def _taken_in(form: Form, number: int) -> list[str]:
@@ -129,11 +141,12 @@ def _taken_in(form: Form, number: int) -> list[str]:
 
 def _stretch(form: Form, reduction: int, function: str, dims: Sequence[int]) -> str:
     """The call of a function that takes in stretches of memory, along one loop or two."""
-    load = form.stages.operands(reduction)[0]
+    load = _byte(form, form.stages.operands(reduction)[0])
     operand = form.nest.loads[load]
+    dtype = "uint8" if operand.dtype == "bool" else operand.dtype
     begin = place(f"x{load}", Operand(operand.dtype, tuple(_outside(operand.strides, dims))))
     rows = f"n{dims[0]}, {distance(f'x{load}', operand, dims[0])}" if len(dims) == 2 else "1, 0"
-    return f"row_{function}_{operand.dtype}(x{load}, {begin}, n{dims[-1]}, {rows})"
+    return f"row_{function}_{dtype}(x{load}, {begin}, n{dims[-1]}, {rows})"
 
 
 def _stretches(form: Form, reductions: Sequence[int], level: int) -> list[str]:
