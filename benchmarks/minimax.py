@@ -162,7 +162,7 @@ def _odd_rest(function: Function) -> Function:
 
 LN2, SPLIT = float(mp.log(2)) / 2 * 1.001, float(mp.sqrt(2))
 EIGHTH = float(mp.log(2)) / 16 * 1.0001
-THIRTY_SECOND = 1 / 32 * 1.005
+THIRTY_SECOND, SIXTY_FOURTH = 1 / 32 * 1.005, 1 / 64 * 1.01
 TURN = float(mp.pi) / 4 * 1.02
 TASKS = {
     "exp32": Task(lambda r: (mp.exp(r) - 1 - r) / r**2, lambda r: r**2 / mp.exp(r), -LN2, LN2, 4, "float32"),
@@ -178,8 +178,8 @@ TASKS = {
     "pow64": Task(_atanh_more, lambda t: t**2, 1e-9, ((SPLIT - 1) / (SPLIT + 1)) ** 2, 6, "float64"),
     "log32_in_lanes": Task(_log_linear, _part_of_log(2), -THIRTY_SECOND, THIRTY_SECOND, 3, "float32"),
     "log64_in_lanes": Task(_log_linear, _part_of_log(2), -THIRTY_SECOND, THIRTY_SECOND, 8, "float64"),
-    "pow32_in_lanes": Task(_log_rest, _part_of_log(3), -THIRTY_SECOND, THIRTY_SECOND, 3, "float32"),
-    "pow64_in_lanes": Task(_log_rest, _part_of_log(3), -THIRTY_SECOND, THIRTY_SECOND, 8, "float64"),
+    "pow32_in_lanes": Task(_log_rest, _part_of_log(3), -SIXTY_FOURTH, SIXTY_FOURTH, 2, "float32"),
+    "pow64_in_lanes": Task(_log_rest, _part_of_log(3), -SIXTY_FOURTH, SIXTY_FOURTH, 7, "float64"),
     "sin32": Task(_odd_rest(mp.sin), lambda t: t, 1e-9, TURN**2, 2, "float32"),
     "sin64": Task(_odd_rest(mp.sin), lambda t: t, 1e-9, TURN**2, 5, "float64"),
     "cos32": Task(lambda t: (mp.cos(mp.sqrt(t)) - 1 + t / 2) / t**2, lambda t: t**2, 1e-9, TURN**2, 2, "float32"),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logarithms by what AVX-512 has: a number is divided, without a rounding error, by one whose logarithm is in a table.
 
-A reciprocal c of a mantissa, of five binary places, makes ``c m = 1 + f`` with f below 1/32, which is exact; the
-logarithm of c is looked up (Tang, *Table-driven implementation of the logarithm function*, 1990). Nothing is divided,
-and subnormal numbers have exponents and mantissas like the others. Tables are worked out in decimals.
+A reciprocal c of a mantissa, of five or six binary places, makes ``c m = 1 + f`` with f below 1/32 or 1/64, which is
+exact; the logarithm of c is looked up (Tang, *Table-driven implementation of the logarithm function*, 1990). Nothing is
+divided, and subnormal numbers have exponents and mantissas like the others. Tables are worked out in decimals.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ngraph_rewrite.runtime.lanes import (
 from ngraph_rewrite.runtime.pairs import Pair, exact_product, exact_sum, ordered_sum
 from ngraph_rewrite.runtime.reals import DOUBLE, SINGLE, Format, Real
 
-_PLACES = 5
+_PLACES, _MORE_PLACES = 5, 6
 _DIGITS = 50  # decimal ones, of what tables are worked out in
 # The last place of leading parts, sums of multiples of which with exponents are exact
 _LAST = {SINGLE: Decimal(2) ** -16, DOUBLE: Decimal(2) ** -42}
@@ -38,9 +38,9 @@ _REST: dict[Format, Sequence[float]] = {
              0.14285696141528198, -0.12499979191189836, 0.11132995490369733, -0.10021980379781946),
 }  # fmt: skip
 _CUBIC: dict[Format, Sequence[float]] = {
-    SINGLE: (0.3333332736090852, -0.24999993196242531, 0.2001961076392824, -0.16685630726968534),
-    DOUBLE: (0.3333333333333333, -0.24999999999999148, 0.19999999999998144, -0.16666666673682778, 0.1428571429565833,
-             -0.12499980856524458, 0.11111089105684341, -0.10021300410516147, 0.09112417653411942),
+    SINGLE: (0.33333333140693683, -0.2500360803915236, 0.20004060241351176),
+    DOUBLE: (0.3333333333333333, -0.24999999999999997, 0.20000000000095117, -0.1666666666678931, 0.14285713131449324,
+             -0.12499998725313265, 0.11116629419625015, -0.10005473723492186),
 }  # fmt: skip
 
 
@@ -50,7 +50,7 @@ class _Base(NamedTuple):
     Attributes:
         scale: What a natural logarithm is multiplied by, in two numbers as exact as they come.
         of_two: The logarithm of 2.
-        rows: The logarithms of one over sixteenths from 1 on: leading parts, and what is left.
+        rows: The logarithms of one over sixteenths from 1 on, or smaller parts: leading parts, and what is left.
     """
 
     scale: tuple[float, float]
@@ -59,14 +59,15 @@ class _Base(NamedTuple):
 
 
 @cache
-def _base(number: int | None, form: Format) -> _Base:
-    """The logarithms to the base of a number, or natural ones."""
+def _base(number: int | None, form: Format, places: int = _PLACES) -> _Base:
+    """The logarithms to the base of a number, or natural ones, for reciprocals of so many places."""
     with localcontext() as context:
         context.prec = _DIGITS
         scale = Decimal(1) if number is None else 1 / Decimal(number).ln()
         leading = float((scale * 2 ** (form.digits - 1)).to_integral_value()) / 2 ** (form.digits - 1)
         two = _in_parts(scale * Decimal(2).ln(), form)
-        parts = [_in_parts(-scale * (1 + Decimal(j) / 16).ln(), form) for j in range(16)]
+        count = 2 ** (places - 1)
+        parts = [_in_parts(-scale * (1 + Decimal(j) / count).ln(), form) for j in range(count)]
         rows = [high for high, _ in parts], [low for _, low in parts]
         return _Base((leading, float(scale - Decimal(leading))), two, rows)
 
@@ -93,7 +94,8 @@ class _Divided(NamedTuple):
 def _divided(x: Real, base: _Base) -> _Divided:
     """A number, or that without its sign, divided by one of a table."""
     mantissa, exponent = mantissa_of(x), exponent_of(x)
-    shift = x.format.whole / 2**_PLACES  # added, this rounds to so many places and leaves them in the last bits
+    # added, this rounds to so many places and leaves them in the last bits
+    shift = x.format.whole / (2 * len(base.rows[0]))
     shifted = near_inverse(mantissa) + shift
     inverse, place = shifted - shift, shifted.bits()
     f = mantissa.times_plus(inverse, -1.0)
@@ -109,8 +111,8 @@ def _of_exponent(k: Real, of_two: float, more: Real) -> Real:
 
 
 def pair_log_in_lanes(x: Real) -> Pair:
-    """The natural logarithm of the size of a number, in twice the digits less eleven; of 0 and infinity it is NaN."""
-    high, low, f, *_ = _divided(x, _base(None, x.format))
+    """The natural logarithm of the size of a number, in twice the digits less ten; of 0 and infinity it is NaN."""
+    high, low, f, *_ = _divided(x, _base(None, x.format, _MORE_PLACES))
     square, lost = exact_product(f, f)
     first = ordered_sum(high, f)
     second = square.times_plus(-0.5, first.high)

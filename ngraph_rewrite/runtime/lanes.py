@@ -55,8 +55,11 @@ def has_lanes() -> bool:
 
 
 def looked_up(places: Bits, table: Sequence[float]) -> Real:
-    """Of as many numbers as there are lanes, or twice as many, the one whose place the last bits of a lane tell."""
-    vector = _VECTORS[places.value.type.element.width]
+    """Of as many numbers as there are lanes, or two or four times as many, the one whose place the last bits tell."""
+    vector, half = _VECTORS[places.value.type.element.width], len(table) // 2
+    if half > vector.lanes:
+        lower, upper = (looked_up(places, part) for part in (table[:half], table[half:]))
+        return lower.where((places & half).is_("==", 0), upper)
     first, *more = (
         ir.Constant(vector.kind, list(table[i : i + vector.lanes])) for i in range(0, len(table), vector.lanes)
     )
