@@ -180,9 +180,9 @@ def collapsed_joint(program: JointProgram, renderer: Renderer) -> CollapsedJoint
 
 
 def _with_short_loop(nest: MapNest, space: _Space) -> MapNest:
-    """A map that is told of a short last loop, or that this is no more than the vectors LLVM takes in one step.
+    """A map that is told of a short last loop, or of one that fills vectors, as it is shorter than a step of LLVM.
 
-    Behind these, it computes functions by halves of a vector, and the last ones number by number.
+    What is left of such a step LLVM computes by halves of a vector, and the last numbers one by one.
     """
     few = space.few(space.most())
     return replace(nest, few=few, filled=not few and prod(space.sizes[:-1]) >= _MANY and _is_filled(nest, space))
