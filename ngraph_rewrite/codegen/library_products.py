@@ -11,7 +11,7 @@ from ngraph_rewrite.types.dtypes import TILED, as_dtype
 GEMM = (
     "count terms m n k total size a a_sb a_sm a_sk b b_sb b_sk b_sn c c_sb ldc space room pitch a_at b_at c_at "
     "groups down across rows columns deep block packs ahead high wide apart crowded tile pack "
-    "exact most least epilogue a_map a_told a_turned a_pitch b_map b_told b_turned"
+    "wary most least epilogue a_map a_told a_turned a_pitch b_map b_told b_turned"
 )
 
 
@@ -29,7 +29,7 @@ def render_gemm() -> Source:
     `ngraph_rewrite.runtime.tiles` whose functions are at ``tile`` and ``pack``; ``crowded`` is 1 if A is
     packed where the first cache is crowded, since it is, else 0. If ``apart`` is 0, the tile takes rows of A whose
     numbers are side by side. ``least`` is 0, or the function of `ngraph_rewrite.runtime.least_exponents` that tells
-    when that at ``exact``, for ``most`` rows, is to be called instead; it needs 64 bytes at the end of ``room``.
+    when that at ``wary``, for ``most`` rows, is to be called instead; it needs 64 bytes at the end of ``room``.
 
     C is stored if ``epilogue`` is 0. Else it is workspace if ``ldc``, the stride of its rows in bytes, is 0, or where
     the epilogue stores. That is called for each block of it with the address of what follows these arguments, and that

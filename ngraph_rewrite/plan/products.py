@@ -42,7 +42,7 @@ _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
 # Bytes of a row that fill a vector.
 _FILLED = 64
 _WORD, _SIXTEEN = 4, 16
-_OTHERS = ("pack", "exact", "most", "least")
+_OTHERS = ("pack", "wary", "most", "least")
 _PACKED = MappingProxyType(
     {"cpu.gemm_of_pairs": "pairs", "cpu.gemm_of_float_pairs": "float_pairs", "cpu.gemm_of_quads": "quads"}
 )
@@ -60,7 +60,7 @@ _NAMES = GEMM.split()
 _PLACES = tuple(map(_NAMES.index, ("a", "b", "c", "space", "epilogue")))
 # Where it is told of operands that are maps: their addresses, and then where their arguments are.
 MAP_PLACES = tuple(map(_NAMES.index, ("a_map", "b_map")))
-_DECIDED = tuple(map(_NAMES.index, ("high", "wide", "apart", "crowded", "tile", "pack", "exact", "most", "least")))
+_DECIDED = tuple(map(_NAMES.index, ("high", "wide", "apart", "crowded", "tile", "pack", "wary", "most", "least")))
 
 
 def is_product(term: Op) -> bool:

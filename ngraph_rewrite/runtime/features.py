@@ -34,9 +34,8 @@ _QUADS = MappingProxyType({64: {"+avx512vnni", "+avx512_vnni"}, 32: {"+avxvnni",
 _FLOAT_PAIRS = frozenset({"+avx512bf16", "+avx512_bf16"})
 _MATRICES = MappingProxyType(
     {
-        "float_pairs": ("amx-bf16", "amx_bf16"),
-        "quads": ("amx-int8", "amx_int8"),
-        "signed_quads": ("amx-int8", "amx_int8"),
+        "float_pairs": frozenset({"+amx-bf16", "+amx_bf16"}),
+        **dict.fromkeys(("quads", "signed_quads"), frozenset({"+amx-int8", "+amx_int8"})),
     }
 )
 # Linux is asked for these registers, by a call of the system for x86 and the number of what keeps them.
@@ -111,8 +110,13 @@ def first_cache_ways() -> int:
 
 def features() -> Sequence[str]:
     """The features for which kernels are compiled, each with a sign before it; some, by other names, may be missing."""
-    flags = "" if _VARIABLES & os.environ.keys() else told_by_linux().get("flags", "")
-    return [f"+{flag}" for flag in flags.split()] or processor()[1].split(",")
+    told = () if _VARIABLES & os.environ.keys() else _features_by_linux()
+    return told or processor()[1].split(",")
+
+
+@cache
+def _features_by_linux() -> tuple[str, ...]:
+    return tuple([f"+{flag}" for flag in told_by_linux().get("flags", "").split()])
 
 
 def vectors() -> Vectors:
@@ -137,8 +141,8 @@ def multiplies_float_pairs() -> bool:
 
 def multiplies_matrices(packed: str) -> bool:
     """Whether the processor multiplies matrices of packed numbers of a kind, and lets this process do so."""
-    there = features()
-    return any(f"+{name}" in there for name in _MATRICES.get(packed, ())) and _may_use_matrices()
+    names = _MATRICES.get(packed, frozenset())
+    return bool(names) and not names.isdisjoint(features()) and _may_use_matrices()
 
 
 @cache

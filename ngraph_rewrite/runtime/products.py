@@ -89,7 +89,7 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
 
     "high", "apart", "multiply" and "multiply_fetching" are "rows", "stride", "tile" and "fetch", but where the
     processor multiplies matrices of packed numbers: those of `ngraph_rewrite.runtime.matrix_tiles`. Where what
-    multiplies takes small numbers for zeros, "exact" is what does not, with "most" rows at once, and "least" the
+    multiplies takes small numbers for zeros, "wary" is what does not, with "most" rows at once, and "least" the
     function of `ngraph_rewrite.runtime.least_exponents` that tells which one is right; else these two are 0.
 
     Raises `KernelError` for another dtype.
@@ -97,10 +97,10 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
     if dtype not in (*TILED, *PACKED):
         raise KernelError(f"no tiles of {dtype}", do="use the dot kernel")
     matrices, flushes = multiplies_matrices(dtype), dtype == "float_pairs" and multiplies_float_pairs()
-    if word in ("exact", "least"):
+    if word in ("wary", "least"):
         if dtype != "float_pairs" or not (matrices or flushes):
             return 0
-        word = "tile" if word == "exact" else word
+        word = "tile" if word == "wary" else word
     elif matrices and word in _OF_MATRICES:
         return _OF_MATRICES[word]
     elif word in _MULTIPLIES and (matrices or flushes):
