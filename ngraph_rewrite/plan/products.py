@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from types import MappingProxyType
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library_products import GEMM, render_gemm, render_sums
@@ -13,7 +12,6 @@ from ngraph_rewrite.plan.blocking import (
     NO_MAPS,
     SWEEPS,
     Lies,
-    Mapped,
     Maps,
     Room,
     ahead,
@@ -24,7 +22,8 @@ from ngraph_rewrite.plan.blocking import (
 )
 from ngraph_rewrite.plan.factors import factors
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.nests import CopyFirst, Load
+from ngraph_rewrite.plan.matrices import Matrix, in_words, matrix, numbers_in_a_word, packed_kind
+from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operand_maps import OperandMap
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Ref, Scratch
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
@@ -41,11 +40,8 @@ _ROOM, _CHUNKS, _LARGE_ROOM, _FEWEST = 1 << 22, 16, 1 << 24, 8
 _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
 # Bytes of a row that fill a vector.
 _FILLED = 64
-_WORD, _SIXTEEN = 4, 16
+_SIXTEEN = 16
 _OTHERS = ("pack", "wary", "most", "least")
-_PACKED = MappingProxyType(
-    {"cpu.gemm_of_pairs": "pairs", "cpu.gemm_of_float_pairs": "float_pairs", "cpu.gemm_of_quads": "quads"}
-)
 EPILOGUE = "epilogue"
 PRODUCTS = (
     "cpu.gemm",
@@ -66,35 +62,6 @@ _DECIDED = tuple(map(_NAMES.index, ("high", "wide", "apart", "crowded", "tile", 
 def is_product(term: Op) -> bool:
     """Whether the kernel for products computes it."""
     return term.definition.name in PRODUCTS and DTYPE_NAMES[term.type.dtype] in TILED
-
-
-class Matrix(NamedTuple):
-    """An operand of a product: where it lies, and its strides from matrix to matrix, of its rows, of its columns.
-
-    Attributes:
-        map: What computes it instead, block by block, in the kernel of the product.
-    """
-
-    load: Load
-    strides: tuple[int, int, int]
-    map: OperandMap | None = None
-
-    @property
-    def transposed(self) -> Matrix:
-        """Its columns as rows, of one that lies in memory."""
-        assert self.map is None
-        batch, down, along = self.strides
-        return Matrix(self.load, (batch, along, down))
-
-    def by_parts(self, axis: int, length: int) -> Matrix:
-        """Several matrices instead of one: so many rows each (axis 0), or columns (axis 1)."""
-        by = None if self.map is None else self.map.by_parts(axis, length)
-        return Matrix(self.load, (length * self.strides[1 + axis], *self.strides[1:]), by)
-
-    @property
-    def mapped(self) -> Mapped:
-        """How it is computed."""
-        return NO_MAPS.a if self.map is None else Mapped(True, self.map.turned)
 
 
 class Product(NamedTuple):
@@ -189,37 +156,15 @@ def product(term: Op, groups: Groups) -> Product:
         CopyFirst: if an operand is not in memory, or is so in a way that strides cannot say.
     """
     (x, y, terms), (*batch, m, n) = factors(term, groups), known(term)
-    own, count, packed = DTYPE_NAMES[term.type.dtype], batch or (1,), _packed(term)
+    own, count, packed = DTYPE_NAMES[term.type.dtype], batch or (1,), packed_kind(term)
     if packed:
-        a, b = _in_words(term.args[0], x), _in_words(term.args[1], y)
-        narrow = DTYPE_SIZES[DTYPE_NAMES[term.args[1].type.dtype]] < _WORD
-        k = x.layout.shape[-1] * DTYPE_SIZES[DTYPE_NAMES[term.args[0].type.dtype]] // _WORD
-        return Product((*count, m, n, k), a, b.transposed if narrow else b, own, packed=packed)
+        rows, columns = (in_words(*both) for both in zip(term.args, (x, y), strict=True))
+        k = x.layout.shape[-1] // numbers_in_a_word(term.args[0])
+        b = columns if numbers_in_a_word(term.args[1]) == 1 else columns.transposed
+        return Product((*count, m, n, k), rows, b, own, packed=packed)
     ta, tb = term.attrs if term.definition.name == "cpu.gemm" else (False, False)
     k = x.layout.shape[-2 if ta else -1]
-    return Product((*count, m, n, k), _matrix(x, ta), _matrix(y, tb), own, terms)
-
-
-def _packed(term: Op) -> str:
-    """Of which numbers those of 32 bits are made that a product multiplies, one of `PACKED`; or nothing."""
-    found = _PACKED.get(term.definition.name, "")
-    return "signed_quads" if found == "quads" and DTYPE_NAMES[term.args[0].type.dtype] == "int8" else found
-
-
-def _in_words(term: Op, load: Load) -> Matrix:
-    """An operand as a matrix of numbers of 32 bits, each made of so many in a row as fit.
-
-    Raises:
-        CopyFirst: if these do not lie side by side.
-    """
-    parts, (*batch, down, along) = _WORD // DTYPE_SIZES[DTYPE_NAMES[term.type.dtype]], load.layout.strides
-    if parts == 1:
-        return _matrix(load, False)
-    strides = [step if n > 1 else 0 for n, step in zip(load.layout.shape, (*batch, down), strict=False)]
-    if along != 1 or any(step % parts for step in strides):
-        raise CopyFirst(term)
-    *outer, row = (step // parts for step in strides)
-    return Matrix(load, (outer[0] if outer else 0, row, 1))
+    return Product((*count, m, n, k), matrix(x, ta), matrix(y, tb), own, terms)
 
 
 def as_rows(given: Product) -> Product:
@@ -232,12 +177,6 @@ def as_rows(given: Product) -> Product:
     if n != 1 or given.packed or given.is_thin or not reads_rows or m * DTYPE_SIZES[given.dtype] < _FILLED:
         return given
     return given.transposed
-
-
-def _matrix(load: Load, transposed: bool) -> Matrix:
-    *batch, down, along = load.layout.strides
-    found = Matrix(load, (batch[0] if batch else 0, down, along))
-    return found.transposed if transposed else found
 
 
 def product_calls(given: Product, epilogue: object = 0, each: float = 0, there: bool = False) -> tuple[Call, ...]:

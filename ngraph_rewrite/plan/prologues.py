@@ -14,9 +14,10 @@ from math import prod
 from ngraph_rewrite.plan.epilogues import Graph, epilogue_time
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job
+from ngraph_rewrite.plan.matrices import Matrix
 from ngraph_rewrite.plan.operand_maps import OperandMap
 from ngraph_rewrite.plan.product_jobs import ProductJob, lies_there
-from ngraph_rewrite.plan.products import EPILOGUE, Matrix, Product, product_calls
+from ngraph_rewrite.plan.products import EPILOGUE, Product, product_calls
 from ngraph_rewrite.plan.rows import RowJob, thin_job
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES, known
 from ngraph_rewrite.plan.shares import op_time, rate

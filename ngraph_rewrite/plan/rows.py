@@ -16,9 +16,10 @@ from typing import Any, NamedTuple, Protocol
 from ngraph_rewrite.plan.collapsing import CollapsedRows, RowProgram, collapsed_rows
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, RowGroup
 from ngraph_rewrite.plan.jobs import Job
+from ngraph_rewrite.plan.matrices import Matrix
 from ngraph_rewrite.plan.nests import Body, Load, Position, ScalarStep, Value
 from ngraph_rewrite.plan.operands import Scratch
-from ngraph_rewrite.plan.products import Matrix, Product
+from ngraph_rewrite.plan.products import Product
 from ngraph_rewrite.plan.reciprocals import has_fair_reciprocal, multiplied
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.row_facts import thin

@@ -21,8 +21,9 @@ from ngraph_rewrite.codegen.nest import MapNest, Operand, Step
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.cuda.library import library_arguments, library_call
 from ngraph_rewrite.plan.cuda.products import cut
+from ngraph_rewrite.plan.matrices import Matrix
 from ngraph_rewrite.plan.nests import Load
-from ngraph_rewrite.plan.products import Matrix, Product
+from ngraph_rewrite.plan.products import Product
 from ngraph_rewrite.plan.views import row_major
 from ngraph_rewrite.runtime.cuda import simulated_library
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device

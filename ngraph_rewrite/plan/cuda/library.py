@@ -7,8 +7,9 @@ A BLAS has matrices column by column, so it is asked for the product of what it 
 from __future__ import annotations
 
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.matrices import Matrix
 from ngraph_rewrite.plan.operands import OUTPUT, Call
-from ngraph_rewrite.plan.products import Matrix, Product
+from ngraph_rewrite.plan.products import Product
 from ngraph_rewrite.plan.shares import Grid
 
 SIGNATURE = (

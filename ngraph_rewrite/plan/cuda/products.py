@@ -17,8 +17,9 @@ from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.cuda.library import library_call
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job
+from ngraph_rewrite.plan.matrices import Matrix
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch
-from ngraph_rewrite.plan.products import Matrix, Product, product
+from ngraph_rewrite.plan.products import Product, product
 from ngraph_rewrite.plan.renderer import Epilogues
 from ngraph_rewrite.plan.rows import thin_job
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
