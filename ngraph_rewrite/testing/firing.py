@@ -42,7 +42,7 @@ class Firing:
         """That a rule fires on none of the terms that are tried, and what comes first; nothing if it fires on one."""
         name = next((name for name, kinds in PASSES.items() if rule.kind in kinds), "")
         matchers = [one for one in self._matchers.get(name, ()) if any(r is rule for r in one.rules)]
-        found = list(islice(fitting_matches(rule, 2 * _TERMS, TrialBank()), _TERMS)) if matchers else []
+        found = _terms(rule) if matchers else []
         first = Counter[str]()
         for instance in found:
             came = [_first(rule, instance, matcher, name) for matcher in matchers]
@@ -53,6 +53,14 @@ class Firing:
             return ""
         by = " and ".join(why for why, _ in first.most_common(2) if why) or "nothing"
         return f"whether it ever fires: it did on none of {len(found)} terms that it matches, where {by} came first"
+
+
+def _terms(rule: Rule) -> list[Instance]:
+    """Some terms that a rule matches; none if its guard fails on one, which the check of types tells."""
+    try:
+        return list(islice(fitting_matches(rule, 2 * _TERMS, TrialBank()), _TERMS))
+    except NGraphRewriteError:
+        return []
 
 
 def _first(rule: Rule, instance: Instance, matcher: Matcher, name: str) -> str | None:

@@ -48,6 +48,15 @@ def test_of_a_rule_that_fires_nothing_is_said(header: str, equation: str) -> Non
     assert not found(header, equation).unjudged
 
 
+def test_a_rule_whose_guard_fails_is_not_tried_and_the_next_one_is() -> None:
+    """All rules of a file were wrong because one asked for the length of an axis that is not known."""
+    text = "simplify semi\nrule a: erf(x) => x\n    if x.rank == 1 and x.shape[0] > 5\nrule b @real: " + NEVER[0][1]
+    rules = parse_rules(text, "my.rules", "my")
+    findings = list(check_subsumption(rules, Context(RuleSet(rules) + ng.rules())))
+    assert [finding.status for finding in findings] == [PASSED, PASSED]
+    assert not findings[0].unjudged and NEVER[0][2] in findings[1].unjudged
+
+
 def test_rules_of_the_library_are_not_tried_here() -> None:
     """They were: what they do is tested by what they make of programs."""
     rule = ng.rules().find("semi.add_zero_integer")
