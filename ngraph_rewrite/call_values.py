@@ -57,7 +57,7 @@ class CallValues:
         """
         term = self._lowering.table.inside(op)
         for own in (term, self._lowering.table.snap(op)):
-            found = self._there(self.ready.bound.get(own, own))
+            found = self._there(own)
             if found is not None:
                 return found.copy()
         if recompute:
@@ -88,9 +88,10 @@ class CallValues:
         return {bound[term]: value for term, value in self.ready.once.items() if term in bound}
 
     def _there(self, term: Op) -> Array | None:
-        """The value of a term that the call has, or of a view of one; None if it has none."""
+        """The value of a term that the call has, or, of its own terms, of a view of one; None if it has none."""
         given, once, views = self._given(), self._once(), list[Op]()
-        while (found := self._own(term, given, once)) is None and "view" in term.definition.traits:
+        is_own, term = term in self.ready.bound, self.ready.bound.get(term, term)
+        while (found := self._own(term, given, once)) is None and is_own and "view" in term.definition.traits:
             views.append(term)
             term = term.args[0]
         for view in reversed(views) if found is not None else ():

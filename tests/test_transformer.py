@@ -900,6 +900,15 @@ def test_a_foreign_handle_has_no_value(transformer: ng.Transformer, x: ng.Op) ->
     assert computation.value(x * 5, recompute=True).tolist() == (Batch * 5).tolist()
 
 
+def test_a_foreign_view_of_an_argument_has_no_value(transformer: ng.Transformer) -> None:
+    """Its lengths are those of no call: it failed to be taken, with no word of what is wrong."""
+    x = ng.placeholder((None, 4))
+    computation = transformer.computation(ng.numpy.sum(x), x)
+    computation(np.ones((3, 4), np.float32))
+    with pytest.raises(ng.InvalidHandleError, match="not part of this computation"):
+        computation.value(ng.numpy.reshape(x, (-1,)))
+
+
 def test_an_inner_handle_says_where_it_went() -> None:
     x = ng.placeholder([H, N], name="x")
     inner = ng.exp(x)
