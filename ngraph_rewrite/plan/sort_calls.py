@@ -15,6 +15,7 @@ from ngraph_rewrite.types.dtypes import as_dtype
 
 _COMPRESSED = 64  # bytes of vectors that an instruction compresses
 _LEAST = 100  # elements of a line that is sorted by pivots
+_FEW = 72  # elements of a line that even alone is sorted sooner by a network
 _FULL = 1024  # elements of lines that are sorted sooner side by side, if there are as many as a vector has lanes
 _MOST = 1 << 32  # elements whose positions fit below a key
 _LONG_TIME, _SHORT_TIME = 3, 2  # nanoseconds of an element
@@ -44,7 +45,7 @@ def _is_long(dtype: str, order: bool, rows: int, n: object) -> bool:
         return False
     if not is_side_by_side(dtype, order, n):
         return n >= _LEAST
-    return rows * _FULL <= n * (_COMPRESSED // (8 if order else as_dtype(dtype).itemsize))
+    return n > _FEW and rows * _FULL <= n * (_COMPRESSED // (8 if order else as_dtype(dtype).itemsize))
 
 
 def _share(dtype: str, order: bool, rows: int, n: int) -> Share:

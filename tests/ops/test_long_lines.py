@@ -126,7 +126,9 @@ def test_threads_that_share_a_line_give_the_same(n: int) -> None:
     assert same_bits(found[0], found[2]) and np.array_equal(found[1], found[3])
 
 
-@pytest.mark.parametrize(("shape", "is_long"), [((1, 2000), True), ((9, 2000), True), ((40, 100), False)])
+@pytest.mark.parametrize(
+    ("shape", "is_long"), [((1, 2000), True), ((9, 2000), True), ((40, 100), False), ((1, 70), False)]
+)
 def test_long_lines_are_parted_where_vectors_are_compressed(shape: tuple[int, int], is_long: bool) -> None:
     """Short ones are sorted side by side, if there are many."""
     x = ng.placeholder(shape)
