@@ -164,5 +164,5 @@ def render_divided_svd(dtype: str) -> Source:
     holes |= {**bidiagonal_holes(dtype, "cpu"), **_launches(dtype)}
     texts = {name: block(lines) for name, lines in holes.items()}
     names = (*"count m n x x_between x_down x_along y space room".split(), *PARTS, "panels", *TILE)
-    size = str(int(dtype[-2:]) // 8)
-    return rendered("divided_svd", names, dtype=dtype, begin=BEGIN, size=size, least=str(LEAST), **texts)
+    size, tiny = str(int(dtype[-2:]) // 8), repr(2.0**-126 if dtype == "float32" else 2.0**-1022)
+    return rendered("divided_svd", names, dtype=dtype, begin=BEGIN, size=size, tiny=tiny, least=str(LEAST), **texts)
