@@ -102,7 +102,7 @@ def test_a_product_of_halves_is_one_kernel(dtype: str) -> None:
     a, b = A.astype(HALVES[dtype]), B.astype(HALVES[dtype])
     x, y = placeholder(a), placeholder(b)
     assert kernels_of(semi.dot(x, y), {x: a, y: b}) == ["gemm"]
-    turned = ["copy"] if dtype == "bfloat16" and CPU.float_pairs else []  # whose pairs lie side by side
+    turned = ["copy"] if dtype == "bfloat16" and CPU.float_pairs[0] <= 40 else []  # whose pairs lie side by side
     assert kernels_of(semi.dot(semi.transpose(x), x), {x: a}) == [*turned, "gemm"]
     stack = placeholder(a[None])
     assert kernels_of(semi.batch_dot(stack, semi.transpose(stack, (0, 2, 1))), {stack: a[None]}) == ["gemm"]

@@ -37,7 +37,7 @@ class _Target(NamedTuple):
     recurrent: str = "first"
     base: frozenset[str] = frozenset()
     quads: tuple[int, ...] = (1, 1, 1)
-    float_pairs: bool = True
+    float_pairs: tuple[int, ...] = (1, 1)
 
 
 _TARGET = _Target()

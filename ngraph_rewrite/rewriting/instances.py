@@ -48,7 +48,7 @@ class Target(NamedTuple):
     recurrent: str = "first"
     base: Container[str] = Everything()
     quads: tuple[int, ...] = (1, 1, 1)
-    float_pairs: bool = True
+    float_pairs: tuple[int, ...] = (1, 1)
 
 
 TARGETS = (Target(), Target("cuda", "first", "last"), Target("reference", "any", "any"))

@@ -225,9 +225,10 @@ class _Cpu(Target):
         return 64 if multiplies_quads() else 1 << 62, 64, 128
 
     @property
-    def float_pairs(self) -> bool:
-        """They are worth an instruction of their own."""
-        return multiplies_float_pairs() or multiplies_matrices("float_pairs")
+    def float_pairs(self) -> tuple[int, int]:
+        """Those of fewer take less time as float32: pairs have to be made, and least numbers looked for."""
+        there = multiplies_float_pairs() or multiplies_matrices("float_pairs")
+        return (32, 1 << 15) if there else (1 << 62, 1 << 62)
 
 
 CPU: Target = _Cpu("cpu", _base(), CpuExecutable, sample="any", recurrent="any", passes=(Distribution(), Orders()))

@@ -86,9 +86,9 @@ class Target:
         return 1, 1, 1
 
     @property
-    def float_pairs(self) -> bool:
-        """Whether products of bfloat16 multiply two of them at once."""
-        return True
+    def float_pairs(self) -> tuple[int, int]:
+        """How long sums of bfloat16 are, and how many products in all, if two are worth being multiplied at once."""
+        return 1, 1
 
     def executable(self, program: Program) -> Executable:
         """What `prepare` makes of a program.
