@@ -547,6 +547,16 @@ def test_a_last_loop_of_a_map_that_is_shorter_than_one_step_of_vectors_fills_the
             assert ("fill_loops()" in computation.source()) == asked
 
 
+@pytest.mark.parametrize(("length", "told"), [(3, False), (4, FILLED)])
+def test_three_rows_side_by_side_are_told_only_if_functions_are_computed(length: int, told: bool) -> None:
+    x = ng.placeholder((1000, length), "float64")
+    for found, asked in ((ng.numpy.var(x, axis=0), told), (ng.numpy.softmax(x, axis=0), FILLED)):
+        with ng.make_transformer("cpu") as transformer:
+            computation = transformer.computation(found, x)
+            computation(np.ones(x.shape))
+            assert ("keep_loops()" in computation.source()) == asked
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("outer", [(), (20,)], ids=["alone", "many times"])
 @pytest.mark.parametrize("length", [3, 4, 7, 15])

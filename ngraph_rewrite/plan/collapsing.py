@@ -275,7 +275,8 @@ def _side_by_side(nest: RowNest, space: _Space) -> int:
     """
     few = space.sizes[-1]
     functions = any(step.op in FUNCTIONS for step in nest.steps)
-    if not 2 < few < _FILLED or not (nest.is_read_again or functions) or prod(space.sizes) < _ELEMENTS:
+    least = 3 if functions else 4
+    if not least <= few < _FILLED or not (nest.is_read_again or functions) or prod(space.sizes) < _ELEMENTS:
         return 0
     much = prod(space.sizes[d] for d in nest.within) >= _FILLED or functions
     return few if (much or few % 4 == 0) and _fill_vectors() else 0
