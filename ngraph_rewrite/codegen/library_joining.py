@@ -23,7 +23,7 @@ _ROOM = 8  # numbers beside arrays
 # Where numbers are of which each matrix has as many as rows: float64, and int64.
 _NUMBERS = ("values", "z", "poles", "weights", "shifts", "rhos")
 _WHOLE = ("ranked", "columns", "origins", "merged", "kinds", "places", "told")
-_SQUARES = " * (own + pole)"  # what makes the difference of two numbers that of their squares
+_SQUARES = "(own + pole)"  # what makes the difference of two numbers that of their squares
 _STEPS_OF_ROOT = 80  # of which each eighth halves what is left
 TOLD = ("numbers", "whole", "n")  # what all kernels are told
 
@@ -119,14 +119,14 @@ def render_secular(dtype: str, squares: bool = False) -> Source:
     """
     unit = LIMITS["float64"].unit * (1 if dtype == "float64" else 2.0**13)
     value = "sqrt(pole * pole + shift)" if squares else "pole + shift"
-    own = {"also": _SQUARES if squares else "", "value": value}
+    own = {"also": _SQUARES if squares else "1.0", "value": value}
     return part_of("secular", "begin", unit=repr(unit), turns=str(_STEPS_OF_ROOT), **own)
 
 
 @cache
 def render_weights(squares: bool = False) -> Source:
     """Return the kernel that finds the numbers of which these values are exact."""
-    also, apart = (_SQUARES, " * (other + own)") if squares else ("", "")
+    also, apart = (_SQUARES, "(other + own)") if squares else ("1.0", "1.0")
     return part_of("secular_weights", "", also=also, apart=apart)
 
 
@@ -140,7 +140,7 @@ def render_gathered(dtype: str) -> Source:
 def render_multiplied(dtype: str, side: str = "") -> Source:
     """Return the kernel that multiplies them by the vectors of what is joined, by tiles of ``high`` and ``wide``."""
     holes = {"size": str(int(dtype[-2:]) // 8), "columns": str(COLUMNS), "deep": str(_DEEP)}
-    holes |= {"also": _SQUARES if side else "", "weigh": "", "set": "", "first": "0.0"}
+    holes |= {"also": _SQUARES if side else "1.0", "weigh": "", "set": "", "first": "0.0"}
     if side == "left":
         norm = f"np.{dtype}(-load_float64(norms, j, 18))"
         stored = f"    store_{dtype}(panel, load_int64(places, 0, 6) * wide + j, {norm}, 19)"

@@ -30,8 +30,8 @@ TAN = "did you mean tan or tanh or atan?"
 PERM = "its attributes: perm"
 CLAUSES = "a clause begins with let, where or if"
 PROPERTIES = (
-    "one of axes, base, dtype, length, lengths, name, named, names, quads, rank, recurrent, roles, sample, scalar, "
-    "shape, size, type"
+    "one of axes, base, dtype, float_pairs, length, lengths, name, named, names, quads, rank, recurrent, roles, "
+    "sample, scalar, shape, size, type"
 )
 
 # The text of the file; line and column of the mistake; what the message says; what it advises.
