@@ -4,6 +4,7 @@
 from functools import cache
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
+from ngraph_rewrite.codegen.library_order import signed_zeros
 from ngraph_rewrite.codegen.parting import BEGIN, MOST, launch_lines
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.types.dtypes import as_dtype
@@ -68,7 +69,9 @@ def render_long_lines(dtype: str, descending: bool, order: bool) -> Source:
         "count": _bucket_step(size, 1),
         "move": _bucket_step(size, 2),
         "sort": "\n".join(_sorted("some", "goal", f"n * {size}")),
-        "signed_zeros": _signed_zeros(dtype, descending) if "float" in dtype and not order else "",
+        "signed_zeros": signed_zeros(dtype, f"load_{dtype}(line, j, 0)", "goal, place", descending)
+        if "float" in dtype and not order
+        else "",
         "positions": _positions(dtype, descending) if shortened else "",
     }
     return rendered("sort_long_lines", names, dtype=dtype, **holes)
@@ -141,20 +144,6 @@ while j < n:
     j = end
 for j in range(n):
     store_int64(goal, j, load_int64(goal, j, 1) & mask, 1)"""
-
-
-def _signed_zeros(dtype: str, descending: bool) -> str:
-    """Lines that put all zeros of a line where they belong, as they stood, if some have a sign."""
-    item = f"load_{dtype}(line, j, 0)"
-    return f"""\
-if signs > 0:
-    place = 0
-    for j in range(n):
-        place += select({item} {">" if descending else "<"} 0, 1, 0)
-    for j in range(n):
-        if {item} == 0:
-            store_{dtype}(goal, place, {item}, 1)
-            place += 1"""
 
 
 @cache

@@ -63,16 +63,26 @@ def _signs(dtype: str, item: str, descending: bool) -> dict[str, str]:
     return {
         "no_signs": "signs = 0",
         "sign": f"signs += select(load_int{width}(x, line + j * inner, 0) == {-(1 << (width - 1))}, 1, 0)",
-        "signed_zeros": f"""\
+        "signed_zeros": signed_zeros(dtype, item, "y, line + place * inner", descending),
+    }
+
+
+def signed_zeros(dtype: str, item: str, target: str, descending: bool) -> str:
+    """Lines that put all zeros of a line where they belong, as they stood, if some have a sign.
+
+    Args:
+        item: The text of number ``j`` of the line.
+        target: Where its ``place`` in the result is.
+    """
+    return f"""\
 if signs > 0:
     place = 0
     for j in range(n):
         place += select({item} {">" if descending else "<"} 0, 1, 0)
     for j in range(n):
         if {item} == 0:
-            store_{dtype}(y, line + place * inner, {item}, 1)
-            place += 1""",
-    }
+            store_{dtype}({target}, {item}, 1)
+            place += 1"""
 
 
 @cache
