@@ -2,9 +2,9 @@
 """How each kind of reduction starts, takes in a value, and ends: as lines of text over accumulator names.
 
 An accumulator is one or two variables. Sums and products of floats are kept in float64. Sums along memory go by blocks:
-of float64, the rounding errors of adding blocks are kept as well; of float16, and of what functions give in float32,
-blocks are summed in float32, in as many sums as there are lanes in some vectors. So they are as accurate as pairwise
-summation.
+of float64, the rounding errors of adding blocks are kept as well; of float16, of products and of what functions give in
+float32, blocks are summed in float32, in as many sums as there are lanes in some vectors. So they are as accurate as
+pairwise summation.
 """
 
 from collections.abc import Callable

@@ -77,16 +77,18 @@ class Form:
             dtype = self.nest.dtypes[step.operands[0]]
             # by columns, plain addition is as accurate as NumPy's sum over an outer axis
             in_blocks = bool(self.reduced) and not self.by_columns and not self.nest.few
-            # functions then have vectors of one width; numbers of 16 bits are added up in float32 with next to no error
-            narrow = self.stages.has_functions(self.nest.stages[value] - 1) or self._is_float16(step.operands[0])
+            # functions then have vectors of one width; numbers of 16 bits, and products, which are rounded to float32,
+            # are added up in float32 with next to no error beside that
+            narrow = self.stages.has_functions(self.nest.stages[value] - 1) or self._is_rounded(step.operands[0])
             found[value] = accumulator(step.op, dtype, number, in_blocks=in_blocks, narrow=in_blocks and narrow)
         return found
 
-    def _is_float16(self, value: int) -> bool:
-        """Whether a value is a float16, or one that was cast."""
+    def _is_rounded(self, value: int) -> bool:
+        """Whether a value is a product, or a float16, or one that was cast."""
         step = self.nest.steps[value - len(self.nest.loads)] if value >= len(self.nest.loads) else None
         origin = step.operands[0] if step is not None and step.op == "cast" else value
-        return "float16" in (self.nest.dtypes[value], self.nest.dtypes[origin])
+        is_product = step is not None and step.op == "multiply"
+        return is_product or "float16" in (self.nest.dtypes[value], self.nest.dtypes[origin])
 
     def operand(self, reduction: int) -> str:
         """The name of the value that is reduced."""

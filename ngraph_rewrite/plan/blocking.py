@@ -13,8 +13,8 @@ from ngraph_rewrite.plan.memory import aligned
 from ngraph_rewrite.plan.shares import SHARED_TIME
 
 # What is packed: A, all of B, and A where the first cache is crowded. Whether tiles ask memory for what follows, and
-# whether there are no tiles, since rows of B are read once, along all columns of a group.
-PACKS_A, PACKS_B, PACKS_CROWDED, FETCHES, SWEEPS = 1, 2, 4, 8, 16
+# whether there are no tiles, since rows of B are read once, along all columns of a group, or columns along k.
+PACKS_A, PACKS_B, PACKS_CROWDED, FETCHES, SWEEPS, DOTS = 1, 2, 4, 8, 16, 32
 # A group takes about so many nanoseconds or more, and there need not be more groups than so many.
 _GROUP_TIME, _GROUPS = 15_000, 64
 # Where B is packed for each group, or A, these are the numbers; and there are more groups where they take so long.
@@ -45,6 +45,11 @@ _HANDFUL, _STREAMED_BY_FEW = 4, 1 << 18
 # For so many rows of A, or fewer, nothing of B is packed: its rows are multiplied as they are read, some at a time,
 # along so many columns. The second cache holds C of these.
 _SWEPT, _LONG_ROW = 28, 2048
+# Dot products of few rows of A with columns of B are multiplied as both lie, if they lie along k: of so many rows, and
+# of one for so many bytes of k, for lanes have to be added up. So much of k is multiplied at once that some of both are
+# in the first cache. Of bfloat16 each number becomes a float32 for it, which other tiles have instructions for.
+_DOTTED, _BYTES_OF_DOTS, _DOTTED_AT_ONCE = 16, 64, 2048
+_DOTTED_PAIRS, _MOST_PAIRS, _BYTES_OF_PAIRS = 4, 8, 256
 # Rows a multiple of so many bytes apart fall on the same places of the first cache, rows so far apart are each on
 # another page: A is packed then where that cache is crowded.
 _SAME, _FAR = 4096, 8192
@@ -157,6 +162,7 @@ class Lies(NamedTuple):
         plain: Whether rows of B have unit stride, so that they need not be packed.
         across: Whether columns of A have unit stride.
         maps: Which operands do not lie in memory at all.
+        dotted: Of so many rows of A, or fewer, dot products with columns of B are multiplied as they lie.
     """
 
     a: int
@@ -164,13 +170,14 @@ class Lies(NamedTuple):
     plain: bool
     across: bool = False
     maps: Maps = Maps()
+    dotted: int = 0
 
     @property
     def packed(self) -> Lies:
         """The same, but for operands that are computed: they are there as if they had been packed."""
         a, b = self.maps
         found = self._replace(a=0, across=False) if a.there else self
-        return found._replace(b=0, plain=True) if b.there else found
+        return found._replace(b=0, plain=True, dotted=0) if b.there else found
 
 
 def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
@@ -203,6 +210,9 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
         return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), PACKS_B + packs_a)
     packs_a *= int(n > _FEW)
+    if 0 < m <= lies.dotted:
+        _, columns = _group(m, n, _wanted(count, m, n, k, itemsize, True), *_AS_THEY_LIE, most)
+        return _cut_up(count, m, n, m, columns, stretch(k, _DOTTED_AT_ONCE), DOTS)
     least = _least(packs_a > 0 or lies.maps.a.there, m, n)
     few = m <= _FEW and not (least == _PACKED_A and lies.plain)
     low, narrow = (least[0], max(least[1], _BROAD_OUTSIDE)) if outside else least
@@ -210,6 +220,18 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     columns = min(columns, _equal(n, _COLUMNS, _BROAD_OUTSIDE)) if outside else columns
     deep = stretch(k, _DEEP_BYTES // itemsize) if outside else _depth(k, packs_a, packs_b)
     return _cut_up(count, m, n, rows, columns, deep, packs_a + packs_b + fetches)
+
+
+def dotted_rows(k: int, itemsize: int, halves: bool) -> int:
+    """Of how many rows of A, at most, dot products are taken as they lie; `halves` if numbers are pairs of bfloat16.
+
+    >>> dotted_rows(64, 4, False), dotted_rows(4096, 4, False), dotted_rows(64, 4, True), dotted_rows(2048, 4, True)
+    (4, 16, 4, 8)
+    """
+    length = k * itemsize
+    if halves:
+        return min(max(_DOTTED_PAIRS, length // _BYTES_OF_PAIRS), _MOST_PAIRS) if length >= 2 * _BYTES_OF_DOTS else 0
+    return min(length // _BYTES_OF_DOTS, _DOTTED)
 
 
 def _packs_a(m: int, itemsize: int, lies: Lies) -> int:

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library_products import GEMM, render_gemm, render_sums
 from ngraph_rewrite.plan.blocking import (
+    DOTS,
     FETCHES,
     NO_MAPS,
     SWEEPS,
@@ -16,6 +19,7 @@ from ngraph_rewrite.plan.blocking import (
     Room,
     ahead,
     blocking,
+    dotted_rows,
     parts_of_sum,
     product_time,
     stretch,
@@ -41,6 +45,7 @@ _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
 # Bytes of a row that fill a vector.
 _FILLED = 64
 _SIXTEEN = 16
+_TILES: Mapping[int, str] = MappingProxyType({SWEEPS: "sweep", DOTS: "dots", FETCHES: "multiply_fetching"})
 _OTHERS = ("pack", "wary", "most", "least")
 EPILOGUE = "epilogue"
 PRODUCTS = (
@@ -95,7 +100,7 @@ class Product(NamedTuple):
     @property
     def parts(self) -> int:
         """In how many parts k, or its terms, are summed apart."""
-        return _parts(self.form, self.dtype, self.maps)
+        return _parts(self.form, self.tiles, self.maps)
 
     @property
     def tiles(self) -> str:
@@ -260,15 +265,15 @@ class _Form(NamedTuple):
 
 @lru_cache(maxsize=1 << 12)
 def _cut(form: _Form, dtype: str, aside: bool, maps: Maps) -> _Cut:
-    ((count, m, n, k), terms, a, b), size = form, DTYPE_SIZES["int32" if dtype in PACKED else dtype]
-    lies, sizes = _lies(a, b, maps), (count, m, n, k * terms)
+    ((count, m, n, k), terms, _, _), size = form, _itemsize(dtype)
+    lies, sizes = _lies(form, dtype, maps), (count, m, n, k * terms)
     found, time = blocking(*sizes, size, lies), product_time(*sizes, size)
     if dtype in PACKED:  # whole rows of the registers for matrices, if the processor has some
         found = found._replace(deep=-(-found.deep // _SIXTEEN) * _SIXTEEN)
     if terms > 1:  # a stretch of k ends where a matrix does
         found = found._replace(deep=stretch(k, found.deep))
     parts = (found.groups, found.down, found.across, found.rows, found.columns, found.deep, found.block, found.packs)
-    tile = "sweep" if found.packs & SWEEPS else "multiply_fetching" if found.packs & FETCHES else "multiply"
+    tile = next((word for part, word in _TILES.items() if found.packs & part), "multiply")
     words = [Ref("product", f"{word} {dtype}") for word in ("high", "columns", "apart", "crowded", tile, *_OTHERS)]
     room = found.room(sizes[2], sizes[3], size, aside, maps, dtype in PACKED)
     each = max(room.bytes, 1)
@@ -281,10 +286,17 @@ def _cut(form: _Form, dtype: str, aside: bool, maps: Maps) -> _Cut:
 @lru_cache(maxsize=1 << 12)
 def _parts(form: _Form, dtype: str, maps: Maps) -> int:
     """In how many parts k, or terms, are summed apart."""
-    (count, m, n, k), terms, a, b = form
-    found = parts_of_sum(m, n, k * terms, DTYPE_SIZES[dtype], _lies(a, b, maps)) if count == 1 else 1
+    (count, m, n, k), terms, _, _ = form
+    found = parts_of_sum(m, n, k * terms, _itemsize(dtype), _lies(form, dtype, maps)) if count == 1 else 1
     return min(found, terms) if terms > 1 else found
 
 
-def _lies(a: tuple[int, ...], b: tuple[int, ...], maps: Maps) -> Lies:
-    return Lies(max(a), max(b), b[1] == 1, a[0] == 1 < a[1], maps)
+def _lies(form: _Form, dtype: str, maps: Maps) -> Lies:
+    (*_, k), _, a, b = form
+    along = b[0] == 1 and (not maps.a.turned if maps.a.there else a[1] == 1)
+    dotted = dotted_rows(k, _itemsize(dtype), dtype == "float_pairs") if along else 0
+    return Lies(max(a), max(b), b[1] == 1, a[0] == 1 < a[1], maps, dotted)
+
+
+def _itemsize(tiles: str) -> int:
+    return DTYPE_SIZES["int32" if tiles in PACKED else tiles]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         minimal_across,
         minimal_filtering,
         packing,
+        row_dots,
         sweeps,
         tiles,
         window_rows,
@@ -34,6 +35,7 @@ else:
     minimal_filtering = lazy_module("ngraph_rewrite.runtime.minimal_filtering")
     minimal_across = lazy_module("ngraph_rewrite.runtime.minimal_across")
     packing = lazy_module("ngraph_rewrite.runtime.packing")
+    row_dots = lazy_module("ngraph_rewrite.runtime.row_dots")
     sweeps = lazy_module("ngraph_rewrite.runtime.sweeps")
     tiles = lazy_module("ngraph_rewrite.runtime.tiles")
     window_rows = lazy_module("ngraph_rewrite.runtime.window_rows")
@@ -48,6 +50,7 @@ _FUNCTIONS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "walk": lambda dtype: tiles.tile_module(dtype, "walk"),
         "look": lambda dtype: tiles.tile_module(dtype, "look"),
         "sweep": lambda dtype: sweeps.sweep_module(dtype),
+        "dots": lambda dtype: row_dots.dots_module(dtype),
         "least": lambda dtype: least_exponents.least_module(dtype),
         "pack": lambda dtype: packing.pack_module(dtype),
         "rows_of": lambda dtype: window_rows.rows_module(dtype),
@@ -82,10 +85,10 @@ def product_number(word: str, dtype: str, cache: Cache) -> int:
     of them, else 0.
 
     The functions are "tile", "fetch", "walk" and "look" of `ngraph_rewrite.runtime.tiles`, "sweep" of
-    `ngraph_rewrite.runtime.sweeps`, "pack" of `ngraph_rewrite.runtime.packing`, "rows_of" of
-    `ngraph_rewrite.runtime.window_rows`, "lines" and "halves" of `ngraph_rewrite.runtime.image_lines`, and those of
-    `ngraph_rewrite.runtime.minimal_filtering`, such as "inward" and "outward_3", and of
-    `ngraph_rewrite.runtime.minimal_across`, such as "inward_23".
+    `ngraph_rewrite.runtime.sweeps`, "dots" of `ngraph_rewrite.runtime.row_dots`, "pack" of
+    `ngraph_rewrite.runtime.packing`, "rows_of" of `ngraph_rewrite.runtime.window_rows`, "lines" and "halves" of
+    `ngraph_rewrite.runtime.image_lines`, and those of `ngraph_rewrite.runtime.minimal_filtering`, such as "inward" and
+    "outward_3", and of `ngraph_rewrite.runtime.minimal_across`, such as "inward_23".
 
     "high", "apart", "multiply" and "multiply_fetching" are "rows", "stride", "tile" and "fetch", but where the
     processor multiplies matrices of packed numbers: those of `ngraph_rewrite.runtime.matrix_tiles`. Where what
