@@ -11,7 +11,7 @@ import pytest
 
 from ngraph_rewrite.cli import main
 from ngraph_rewrite.errors import ArgumentError
-from ngraph_rewrite.explaining.files import op_in_file
+from ngraph_rewrite.explaining.files import named_in_file
 
 MODEL = """
 import ngraph_rewrite as ng
@@ -68,13 +68,13 @@ def verdict(capsys: pytest.CaptureFixture[str]) -> str:
     ],
 )
 def test_an_op_is_named_by_where_it_is(name: str, short: str, model: Path) -> None:
-    assert op_in_file(f"{model}:{name}").definition.short == short
+    assert named_in_file(f"{model}:{name}").op.definition.short == short
 
 
 @pytest.mark.parametrize("name", ["number", "layers", "layers[7]", "named['none']", "wanting", "nobody", "y[0][1]"])
 def test_what_is_no_op_is_refused_with_the_names_of_those_there_are(name: str, model: Path) -> None:
     with pytest.raises(ArgumentError, match=r"has no op called") as caught:
-        op_in_file(f"{model}:{name}")
+        named_in_file(f"{model}:{name}")
     assert str(caught.value).endswith("it has x, y, layers[0], layers[1], named['last']")
 
 
@@ -96,7 +96,7 @@ def test_a_word_too_many_is_refused_with_what_the_command_takes(capsys: pytest.C
 @pytest.mark.parametrize("name", ["y + y", "y.args", "layers[i]", "y)", "print('x')"])
 def test_anything_but_names_and_keys_is_not_run(name: str, model: Path) -> None:
     with pytest.raises(ArgumentError, match="names no op"):
-        op_in_file(f"{model}:{name}")
+        named_in_file(f"{model}:{name}")
 
 
 def test_a_rule_that_fired_is_a_good_answer(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,7 +164,7 @@ def test_a_file_is_run_as_python_runs_it(tmp_path: Path) -> None:
     lines += ('y = ng.tanh(ng.placeholder({"H": Layer().size}))',)
     (tmp_path / "apart.py").write_text("\n".join(lines))
     before = list(sys.path)
-    assert op_in_file(f"{tmp_path}/apart.py:y").shape == (3,)
+    assert named_in_file(f"{tmp_path}/apart.py:y").op.shape == (3,)
     assert sys.path == before
 
 
@@ -179,7 +179,7 @@ def test_a_file_is_run_as_python_runs_it(tmp_path: Path) -> None:
 def test_a_file_that_fails_is_told_with_its_line(text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "failing.py").write_text(f"import ngraph_rewrite\n{text}\n")
     with pytest.raises(ArgumentError, match=f"fails before it can be asked for y: {says}") as caught:
-        op_in_file(f"{tmp_path}/failing.py:y")
+        named_in_file(f"{tmp_path}/failing.py:y")
     assert str(caught.value.where).startswith(f"{tmp_path}/failing.py:")
 
 

@@ -34,11 +34,6 @@ class Named(NamedTuple):
     names: Mapping[str, Any]
 
 
-def op_in_file(place: str) -> Op:
-    """The op that a Python file calls by a name: see `named_in_file`."""
-    return named_in_file(place).op
-
-
 def named_in_file(place: str) -> Named:
     """The op that a Python file calls by a name; the file is run.
 

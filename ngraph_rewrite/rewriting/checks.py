@@ -129,12 +129,6 @@ def check_order(rules: RuleSet) -> None:
     raise rule_error(rule, f"does not go down: {problem}{beside}", do, RIGHT)
 
 
-def untested(rules: Iterable[Rule]) -> list[Rule]:
-    """The rules for which no instance was found: nothing is known about their types."""
-    bank = TrialBank()
-    return [rule for rule in rules if next(fitting_matches(rule, 20, bank), None) is None]
-
-
 def check_types_on(rule: Rule, found: Instance, bank: TrialBank) -> None:
     """On one instance: the right side builds, and has the type of the left side."""
     term = found.term

@@ -12,7 +12,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 
-_TRANSFER, _GIVEN = "semi.transfer", "core.placeholder"
+_TRANSFER = "semi.transfer"
 
 
 class Ends(NamedTuple):

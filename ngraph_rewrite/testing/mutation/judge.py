@@ -43,8 +43,6 @@ AT_LENGTH = Effort(200, 1.5)
 # So many instances are drawn to see whether a rule is right where its guard keeps it out.
 BEYOND = 400
 
-Check = Callable[[Rule, Context], Finding]
-
 
 class Judge:
     """The checks of what is made of one rule.

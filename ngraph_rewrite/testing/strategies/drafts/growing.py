@@ -38,13 +38,6 @@ def _is_step(definition: OpDef) -> bool:
     return not definition.traits & {"effect", "binder", "storage", "parameter"} and definition.name not in _NO_STEPS
 
 
-def hands(ops: Sequence[OpDef], seed: int, size: int) -> list[list[OpDef]]:
-    """The ops shuffled and dealt, so that together the programs reach each of them."""
-    deck = list(ops)
-    Random(seed).shuffle(deck)
-    return [deck[i : i + size] for i in range(0, len(deck), size)]
-
-
 def reached(terms: Sequence[Op]) -> set[str]:
     """The names of the ops under some terms."""
     return {t.definition.name for t in topological(terms)}
