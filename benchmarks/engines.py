@@ -199,12 +199,9 @@ def double(array: Array) -> Array:
     return array.astype(np.float64) if array.dtype in (np.float32, np.float16) else array
 
 
-def both_torches(function: Callable[..., Any], arrays: Arrays, show: Show = as_arrays) -> dict[str, Make]:
+def both_torches(function: Callable[..., Any], arrays: Arrays) -> dict[str, Make]:
     """Eager and compiled."""
-    return {
-        "torch": in_torch(function, arrays, show=show),
-        "torch.compile": in_torch(function, arrays, compiled=True, show=show),
-    }
+    return {"torch": in_torch(function, arrays), "torch.compile": in_torch(function, arrays, compiled=True)}
 
 
 def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> Array:

@@ -199,8 +199,8 @@ class Reading:
     same: str = "{0} is {1}"
 
 
-def left_source(equation: Equation, reading: Reading, root: str = "root") -> list[str]:
-    """Python statements that bind the names of the left side, or return None; the root's op is known."""
+def left_source(equation: Equation, reading: Reading) -> list[str]:
+    """Python statements that bind the names of the left side, or return None; the op of ``root`` is known."""
     lines: list[str] = []
     known: set[str] = set()
     fresh = (f"t{i}" for i in itertools.count())
@@ -232,7 +232,7 @@ def left_source(equation: Equation, reading: Reading, root: str = "root") -> lis
         for arg, name in inner:
             visit(arg, name)
 
-    visit(equation.left, root)
+    visit(equation.left, "root")
     return lines
 
 

@@ -26,14 +26,14 @@ def ours_gradients(loss: Loss, axes: Sequence[Any], arrays: Arrays, inputs: int,
     return in_ours(build, axes, arrays, show)
 
 
-def jax_gradients(loss: Loss, arrays: Arrays, inputs: int, show: Show = as_arrays) -> Make:
+def jax_gradients(loss: Loss, arrays: Arrays, inputs: int) -> Make:
     """The same by ``jax.value_and_grad``, in one compiled function."""
 
     def both(*given: Any) -> list[Any]:
         value, slopes = module("jax").value_and_grad(loss, tuple(range(inputs, len(given))))(*given)
         return [value, *slopes]
 
-    return in_jax(both, arrays, show)
+    return in_jax(both, arrays)
 
 
 def torch_gradients(

@@ -31,7 +31,7 @@ def render_column_sums(dtype: str) -> Source:
     ('z', 'm', 'n', 'k', 'sums')
     """
     matrix = Matrix(dtype, "z", "0", columns="right", buffer=0)
-    added = block(summed_lines(matrix, "left", matrix.load("{i}", "k"), "k + 1"))
+    added = block(summed_lines(matrix, matrix.load("{i}", "k")))
     return rendered("column_sums", ("z", "m", "n", "k", "sums"), dtype=dtype, unit=str(_UNIT), added=added)
 
 

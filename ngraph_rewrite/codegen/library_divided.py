@@ -31,7 +31,7 @@ def _memory(dtype: str) -> list[str]:
     line = 64 // size
     rows = [f"{name} = d + {k} * n * {size}" for k, name in enumerate(["e", "v", "sums", "reached", "reflections"], 1)]
     return [
-        *space_lines("d"),
+        *space_lines(),
         "order = merged",
         *rows,
         f"pitch = (chunk_start(n + {line - 1}, 1, {line}) + 1) * {line}",

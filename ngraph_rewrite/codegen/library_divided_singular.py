@@ -48,7 +48,7 @@ def _memory(dtype: str) -> list[str]:
     line = 64 // size
     names = ["e", "v", "sums", "signs", "reached", "reached_right"]
     return [
-        *space_lines("d"),
+        *space_lines(),
         "order = merged",
         *[f"{name} = d + {k} * n * {size}" for k, name in enumerate(names, 1)],
         f"left = d + {len(names) + 1} * n * {size}",
@@ -70,7 +70,7 @@ def render_bidiagonal_pieces(dtype: str) -> Source:
     holes = {"turns": 2 * TURNS * LEAST, "each": RUNS, "most": LEAST, "width": STRIP, "size": size, "steps": STEPS}
     texts = {name: str(value) for name, value in holes.items()}
     texts["iterate"] = block(block_lines(dtype, "low >= high", True, singular_step_lines(dtype, vectors=True)))
-    texts["rotation"] = block(rotation_lines(dtype, "c", "s", "r", "f", "g"))
+    texts["rotation"] = block(rotation_lines(dtype, "c", "s", "f", "g"))
     return part_of("bidiagonal_pieces", "pieces diagonal beside_it q other_q", dtype, **texts)
 
 

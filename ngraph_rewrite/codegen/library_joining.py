@@ -46,10 +46,10 @@ def _place_lines() -> list[str]:
     ]
 
 
-def space_lines(following: str) -> list[str]:
-    """Lines that say where they are from the address ``numbers`` on, and what follows them."""
+def space_lines() -> list[str]:
+    """Lines that say where they are from the address ``numbers`` on, and what follows them, ``d``."""
     whole = f"whole = numbers + {8 * len(_NUMBERS)} * (n + {_ROOM})"
-    return [whole, *_place_lines(), f"{following} = whole + {8 * len(_WHOLE)} * (n + {_ROOM})"]
+    return [whole, *_place_lines(), f"d = whole + {8 * len(_WHOLE)} * (n + {_ROOM})"]
 
 
 def part_of(kernel: str, names: str, dtype: str = "float64", **holes: str) -> Source:

@@ -188,12 +188,12 @@ class _Window(NamedTuple):
         ]
         for z, y in self.lines:
             lines += [f"    line, target = row + {z} * x_dz + {y} * x_dy, to + {z} * o_dz + {y} * o_dy"]
-            lines += ["    for i in range(whole):", *self._sums("", 8)]
+            lines += ["    for i in range(whole):", *self._sums("")]
             lines += [f"    for i in range(whole, lesser(count + {over}, whole + 1)):"]
-            lines += self._sums(f"if (left + i) * {step} + {{phase}} < nx:", 8)
+            lines += self._sums(f"if (left + i) * {step} + {{phase}} < nx:")
         return "\n".join(lines)
 
-    def _sums(self, guard: str, spaces: int) -> list[str]:
+    def _sums(self, guard: str) -> list[str]:
         """Add to the elements of a step from window to window what the windows give that see them.
 
         All are read before any is written, so that LLVM puts those of several steps in whole vectors.
@@ -214,4 +214,4 @@ class _Window(NamedTuple):
                 stored += [guard.format(phase=phase), *indented("\n".join(body + store), 4).split("\n")]
             elif seen:
                 added, stored = added + body, stored + store
-        return indented("\n".join(added + stored), spaces).split("\n")
+        return indented("\n".join(added + stored), 8).split("\n")

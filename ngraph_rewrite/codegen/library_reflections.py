@@ -91,17 +91,17 @@ def reach_lines(matrix: Matrix) -> list[str]:
     ]
 
 
-def summed_lines(matrix: Matrix, left: str, factor: str, first: str) -> list[str]:
-    """Lines that add up rows from ``first`` on, times what `factor` says of row i, in the columns from ``left`` on."""
+def summed_lines(matrix: Matrix, factor: str) -> list[str]:
+    """Lines that add up the rows below row k, times what `factor` says of row i, in the columns from ``left`` on."""
     dtype, rows = matrix.dtype, range(_TOGETHER)
     value, stored = f"value = load_{dtype}(sums, j, 4)", f"store_{dtype}(sums, j, value, 4)"
     added = [value, *[f"value = value + f{r} * {matrix.load(f'(i + {r})', 'j')}" for r in rows], stored]
     several = [f"f{r} = {factor.format(i=f'(i + {r})')}" for r in rows]
-    several += [f"for j in range({left}, {matrix.columns}):", *nested(added), f"i += {_TOGETHER}"]
-    one = [f"f0 = {factor.format(i='i')}", f"for j in range({left}, {matrix.columns}):"]
+    several += [f"for j in range(left, {matrix.columns}):", *nested(added), f"i += {_TOGETHER}"]
+    one = [f"f0 = {factor.format(i='i')}", f"for j in range(left, {matrix.columns}):"]
     one += nested([value, f"value = value + f0 * {matrix.load('i', 'j')}", stored])
     return [
-        f"i = {first}",
+        "i = k + 1",
         f"while i + {_TOGETHER} <= {matrix.rows}:",
         *nested(several),
         f"while i < {matrix.rows}:",

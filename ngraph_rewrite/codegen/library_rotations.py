@@ -44,11 +44,11 @@ def limit_holes(dtype: str) -> dict[str, str]:
     return {name: number(dtype, value) for name, value in LIMITS[dtype]._asdict().items()}
 
 
-def rotation_lines(dtype: str, c: str, s: str, r: str, f: str, g: str) -> list[str]:
-    """Lines that find c, s and r for which ``c * f + s * g`` is r, and ``c * g - s * f`` is 0."""
+def rotation_lines(dtype: str, c: str, s: str, f: str, g: str) -> list[str]:
+    """Lines that find c, s and ``r`` for which ``c * f + s * g`` is ``r``, and ``c * g - s * f`` is 0."""
     lim = limit_holes(dtype)
     return [
-        f"{c}, {s}, {r} = {number(dtype, 1.0)}, {number(dtype, 0.0)}, {f}",
+        f"{c}, {s}, r = {number(dtype, 1.0)}, {number(dtype, 0.0)}, {f}",
         f"if {g} != 0:",
         f"    large, more = fabs({f}), {number(dtype, 1.0)}",
         f"    if fabs({g}) > large:",
@@ -57,7 +57,7 @@ def rotation_lines(dtype: str, c: str, s: str, r: str, f: str, g: str) -> list[s
         f"        more = {lim['more']}",
         f"    one_side, other_side = {f} * more, {g} * more",
         "    whole = sqrt(one_side * one_side + other_side * other_side)",
-        f"    {c}, {s}, {r} = one_side / whole, other_side / whole, whole / more",
+        f"    {c}, {s}, r = one_side / whole, other_side / whole, whole / more",
     ]
 
 
@@ -152,11 +152,11 @@ def _end_lines(dtype: str) -> list[str]:
     ]
 
 
-def used_lines(dtype: str, side: str, width: str) -> list[str]:
-    """Lines that use rotations of a side on element w of the rows of a strip, which are ``width`` apart."""
+def used_lines(dtype: str, width: str) -> list[str]:
+    """Lines that use the rotations in ``turns`` on element w of the rows of a strip, which are ``width`` apart."""
     x, y = f"load_{dtype}(strip, i * {width} + w, 3)", f"load_{dtype}(strip, (i + 1) * {width} + w, 3)"
     rotated = [
-        f"c, s = load_{dtype}({side}, 2 * turn, 6), load_{dtype}({side}, 2 * turn + 1, 6)",
+        f"c, s = load_{dtype}(turns, 2 * turn, 6), load_{dtype}(turns, 2 * turn + 1, 6)",
         f"one_side, other_side = {x}, {y}",
         f"store_{dtype}(strip, i * {width} + w, c * one_side + s * other_side, 3)",
         f"store_{dtype}(strip, (i + 1) * {width} + w, c * other_side - s * one_side, 3)",
@@ -185,11 +185,11 @@ def render_rotate(dtype: str) -> Source:
     return rendered("rotate", names, dtype=dtype, width=str(STRIP), size=dtype[-2:] + " // 8", each=str(RUNS))
 
 
-def rotate_lines(dtype: str, side: str, at: str, rows: str) -> list[str]:
-    """Lines that launch it with the rotations of a side, for a matrix of so many rows."""
+def rotate_lines(dtype: str, at: str, rows: str) -> list[str]:
+    """Lines that launch it with the rotations in ``turns``, for a matrix of so many rows."""
     size = int(dtype[-2:]) // 8
     strips = f"strips + thread * n * {STRIP * size}"
-    given = [f"z + ({at}) * {size}", rows, "n", side, "runs", "steps", strips]
+    given = [f"z + ({at}) * {size}", rows, "n", "turns", "runs", "steps", strips]
     launch = launch_lines("rotate", given, f"chunk_start({rows} + {STRIP - 1}, 1, {STRIP})", f"filled * {rows} * 0.1")
     return ["if filled > 0:", *nested(launch)]
 

@@ -76,11 +76,11 @@ def _without_shift(dtype: str, kept: Lines) -> tuple[Lines, Lines, Lines]:
     one, d, e = number(dtype, 1.0), partial(diagonal, dtype), partial(beside, dtype)
     inside = [
         f"f, g = {d('i')} * c, {e('j')}",
-        *rotation_lines(dtype, "c", "s", "r", "f", "g"),
+        *rotation_lines(dtype, "c", "s", "f", "g"),
         "if t > 0:",
         f"    store_{dtype}(e, j - step, other_s * r, 8)",
         f"f, g = other_c * r, {d('i + step')} * s",
-        *rotation_lines(dtype, "other_c", "other_s", "r", "f", "g"),
+        *rotation_lines(dtype, "other_c", "other_s", "f", "g"),
         f"store_{dtype}(d, i, r, 5)",
         *kept,
     ]
@@ -103,14 +103,14 @@ def _with_shift(dtype: str, right: Lines, left: Lines) -> tuple[Lines, Lines, Li
         f"f, g = (fabs({d('near')}) - shift) * (sign + shift / {d('near')}), {e('beside')}",
     ]
     inside = [
-        *rotation_lines(dtype, "c", "s", "r", "f", "g"),
+        *rotation_lines(dtype, "c", "s", "f", "g"),
         "if t > 0:",
         f"    store_{dtype}(e, j - step, r, 8)",
         f"a, b, value = {d('i')}, {e('j')}, {d('i + step')}",
         "f, b = c * a + s * b, c * b - s * a",
         "g, value = s * value, c * value",
         *right,
-        *rotation_lines(dtype, "c", "s", "r", "f", "g"),
+        *rotation_lines(dtype, "c", "s", "f", "g"),
         f"store_{dtype}(d, i, r, 5)",
         "f, value = c * b + s * value, c * value - s * b",
         f"store_{dtype}(d, i + step, value, 5)",

@@ -95,9 +95,9 @@ def _vectors(dtype: str, target: str) -> tuple[Lines, Lines]:
     turned = _turned(dtype)
     if target == "cpu":
         left, right = ("0", "m", "left"), (_RIGHT, "n", "right")
-        apply = _sides(left, right, "corner, high, turns", rotate_lines(dtype, "turns", "corner", "high"))
+        apply = _sides(left, right, "corner, high, turns", rotate_lines(dtype, "corner", "high"))
         return apply, finish_lines(dtype)
-    used = ["turns = left", "if w >= m:", "    turns = right", *used_lines(dtype, "turns", "(m + n)"), "w += lanes()"]
+    used = ["turns = left", "if w >= m:", "    turns = right", *used_lines(dtype, "(m + n)"), "w += lanes()"]
     finish = [*sign_lines_of_strip(dtype, "m", "(m + n)"), "j = lane()", "while j < n:"]
     finish += [*nested([*turned, "j += lanes()"]), "barrier()"]
     finish += ordered_strip_lines(dtype, "0", "m", "(m + n)", "", "sums")

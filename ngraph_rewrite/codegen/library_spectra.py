@@ -72,7 +72,7 @@ def step_lines(dtype: str, vectors: bool) -> list[str]:
         "i = near + step * t",
         "j = beside + step * t",
         f"f, b = s * {e('j')}, c * {e('j')}",
-        *rotation_lines(dtype, "c", "s", "r", "g", "f"),
+        *rotation_lines(dtype, "c", "s", "g", "f"),
         "if back > 0:",
         f"    store_{dtype}(e, j + step, r, 8)",
         f"g = {d('i + step')} - p",
@@ -141,10 +141,10 @@ def render_eigh(dtype: str, vectors: bool, target: str = "cpu") -> Source:
     if vectors:
         place = [f"z = y + matrix * (n + 1) * n * {size}", f"values = z + n * n * {size}"]
         gather = _gather(dtype, target)
-        apply = rotate_lines(dtype, "turns", "0", "n")
+        apply = rotate_lines(dtype, "0", "n")
         finish = [*sign_lines(dtype, "n"), *ordered_lines(dtype, "0", "n", "sums")]
         if not on_cpu:
-            apply = ["w = lane()", "while w < n:", *nested([*used_lines(dtype, "turns", "n"), "w += lanes()"])]
+            apply = ["w = lane()", "while w < n:", *nested([*used_lines(dtype, "n"), "w += lanes()"])]
             finish = [*sign_lines_of_strip(dtype, "n", "n"), *ordered_strip_lines(dtype, "0", "n", "n", "", "sums")]
     holes = {
         "memory": _memory(dtype, vectors, target),

@@ -23,6 +23,7 @@ from ngraph_rewrite.terms.written import describe
 
 LONGEST = 1000  # handles of one derivation; of deeper graphs only what is next to the root is shown
 MOST_STEPS = 2000  # steps of one handle
+_LEVELS = 5  # down to which a rule can have looked at terms, or kept them
 
 
 def derivation(table: ReplacementTable, op: Op, replay: Replay | None = None) -> str:
@@ -85,11 +86,11 @@ def reason_removed(table: ReplacementTable, op: Op) -> str:
     return "nothing that is returned needs it"
 
 
-def _near(term: Op, depth: int = 5) -> set[Op]:
-    """The terms a rule can have looked at, or kept: down to a few levels."""
+def _near(term: Op) -> set[Op]:
+    """The terms a rule can have looked at, or kept."""
     found = {term}
     level = {term}
-    for _ in range(depth):
+    for _ in range(_LEVELS):
         level = {a for t in level for a in t.args}
         found |= level
     return found

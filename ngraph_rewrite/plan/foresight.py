@@ -30,7 +30,7 @@ class Foreseen(NamedTuple):
 
 def foreseen(order: Sequence[Op], renderer: Renderer, kinds: Kinds) -> Foreseen:
     """The copies that products, convolutions and maps in a graph need: those that are found here save an attempt."""
-    groups, needs = Groups({}, [], Effects(), kinds, renderer), set[Op]()
+    groups, needs = Groups(Effects(), kinds, renderer), set[Op]()
     for term in terms_of(order, _READERS, kinds):
         try:
             _read(term, groups)

@@ -77,11 +77,11 @@ class Groups:
         number: The place of each term in the graph: arguments come first.
     """
 
-    group_of: dict[Op, Op]
-    roots: list[Op]
     effects: Effects
     kinds: Kinds
     renderer: Renderer
+    group_of: dict[Op, Op] = field(default_factory=dict)
+    roots: list[Op] = field(default_factory=list)
     layouts: dict[Op, Load] = field(default_factory=dict)
     rows: dict[Op, RowGroup] = field(default_factory=dict)
     programs: dict[Op, Any] = field(default_factory=dict)
@@ -177,7 +177,7 @@ def fuse(
     """
     effects = study_effects(order, writes, kinds)
     number = dict(zip(order, range(len(order)), strict=True))
-    groups = Groups({}, [], effects, kinds, renderer, uses={t: [] for t in order}, stead=stead, number=number)
+    groups = Groups(effects, kinds, renderer, uses={t: [] for t in order}, stead=stead, number=number)
     uses, group_of, maps = groups.uses, groups.group_of, _Maps(forced, groups)
     sizes = maps.sizes
     for result in results:

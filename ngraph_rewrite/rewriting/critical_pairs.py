@@ -139,7 +139,7 @@ def _without_rest(pair: CriticalPair, unifier: Unifier) -> CriticalPair:
         and (of.commutative or all(_same_end(of, a, ends, side) for side in sides))
         and not any(_times(a, side) for side in asked)
     }
-    small = Unifier({}, {}, dict(dropped))
+    small = Unifier(runs=dict(dropped))
     peak, first, second = (resolved(side, small) for side in sides)
     if not isinstance(peak, App) or peak.definition is not of:
         return pair

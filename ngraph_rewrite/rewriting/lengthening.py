@@ -31,7 +31,7 @@ def lengthened(patterns: Sequence[tuple[App, bool]], kinds: Mapping[str, Sorted]
                 own[rest.name] = own[run.name]
                 if names:
                     runs[run.name] = (*map(Var, names), rest)
-        yield Unifier({}, {}, runs, own)
+        yield Unifier(runs=runs, kinds=own)
 
 
 def _short(pattern: App, root: bool) -> Iterator[App]:

@@ -49,7 +49,7 @@ def _met(part: App, inner: App) -> Iterator[Met]:
     own = [*beside[:1], *inner.args, *beside[1:]] if not inner.definition.commutative else [*inner.args, *beside[:1]]
     solve = equal_multisets if inner.definition.commutative else equal_lists
     for equal in solve(list(part.args), own, lambda: SeqVar(f"~{next(numbers)}"), Limit(STEPS)):
-        for unifier in _unified(equal, Unifier({}, {})):
+        for unifier in _unified(equal, Unifier()):
             row = _operands(part.args, equal)
             if whole and len(row) > 1:
                 yield _whole(inner, row), (), unifier

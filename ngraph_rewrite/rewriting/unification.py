@@ -46,7 +46,7 @@ def unifiers(
     {'u': 'exp(x)', 'y': 'exp(v)'}
     {'x': 'v', 'y': 'u'}
     """
-    known = given or Unifier({}, {}, kinds=sorted_variables(left, right))
+    known = given or Unifier(kinds=sorted_variables(left, right))
     limit = limit or Limit(STEPS)
     return (u for u in _unified(left, right, known, limit) if _is_kept(u))
 

@@ -25,8 +25,8 @@ class Unifier:
         count: How many variables were made.
     """
 
-    terms: dict[str, Pattern]
-    names: dict[str, Said]
+    terms: dict[str, Pattern] = field(default_factory=dict)
+    names: dict[str, Said] = field(default_factory=dict)
     runs: dict[str, tuple[Pattern, ...]] = field(default_factory=dict)
     kinds: Mapping[str, Sorted] = field(default_factory=lambda: MappingProxyType({}))
     count: int = 0

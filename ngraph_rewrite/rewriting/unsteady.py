@@ -59,7 +59,7 @@ def _becoming(inner: Equation, shape: App, limit: Limit) -> Iterator[tuple[App, 
         return
     kinds = sorted_variables(inner.left, shape)
     for empty in _empty(inner.right):
-        start = Unifier({}, {}, dict.fromkeys(empty, ()), kinds, MADE)
+        start = Unifier(runs=dict.fromkeys(empty, ()), kinds=kinds, count=MADE)
         for unifier in unifiers(resolved(inner.right, start), shape, start, limit):
             redex = resolved(inner.left, unifier)
             if isinstance(redex, App) and redex.definition is inner.left.definition:

@@ -59,11 +59,8 @@ def llvm_function(builder: Any, name: str, args: list[Any]) -> Any:
     return builder.call(builder.module.declare_intrinsic(name, [real], kind), args)
 
 
-def _external(name: str, arity: int = 1) -> Any:
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return c_function(builder, name, args)
-
-    return real_function(name, arity, generate)
+def _fmod(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return c_function(builder, "fmod", args)
 
 
 def _llvm(name: str, llvm_name: str) -> Any:
@@ -85,7 +82,7 @@ def real_function(name: str, arity: int, generate: Callable[..., Any]) -> Any:
     return named(name, unary if arity == 1 else binary)
 
 
-fmod = _external("fmod", 2)
+fmod = real_function("fmod", 2, _fmod)
 sqrt, fabs = _llvm("sqrt", "llvm.sqrt"), _llvm("fabs", "llvm.fabs")
 floor, ceil, rint = _llvm("floor", "llvm.floor"), _llvm("ceil", "llvm.ceil"), _llvm("rint", "llvm.rint")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -80,12 +81,13 @@ class Evidence:
     nodes: Nodes
     instances: Sequence[tuple[int, int, Rule]]
     stage: int
-    _proofs: Proofs | None = None
+
+    @cached_property
+    def _proofs(self) -> Proofs:
+        return Proofs(self.nodes, self.instances)
 
     def equations(self, one: Op, other: Op) -> list[Equation]:
         """The steps from one term to an equal one."""
-        if self._proofs is None:
-            self._proofs = Proofs(self.nodes, self.instances)
         return self._proofs.equations(one, other)
 
 

@@ -16,14 +16,14 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Length
 
 
-def check_count(examples: object, what: str = "examples") -> None:
+def check_count(examples: object) -> None:
     """Whether it is a number of examples.
 
     Raises:
         ArgumentError: if it is none, or nothing would be looked at.
     """
     if isinstance(examples, bool) or not isinstance(examples, int) or examples < 1:
-        raise ArgumentError(f"{what} is {examples!r}", where=_line(), do="give an integer of at least 1")
+        raise ArgumentError(f"examples is {examples!r}", where=_line(), do="give an integer of at least 1")
 
 
 def check_class(grade: object) -> None:

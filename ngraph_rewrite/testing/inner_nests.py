@@ -115,7 +115,7 @@ def lifted(equation: Equation, inner: App | None, limit: Limit) -> Iterator[Equa
         yield _among_others(equation, equation.left, equation.right, equation.conditions)
         return
     made = renamed(inner)
-    start = Unifier({}, {}, kinds=sorted_variables(equation.left, made), count=MADE)
+    start = Unifier(kinds=sorted_variables(equation.left, made), count=MADE)
     for unifier in unifiers(equation.left, made, start, limit):
         left, right = (resolved(side, unifier) for side in (equation.left, equation.right))
         asked = tuple(

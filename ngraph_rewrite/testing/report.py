@@ -80,7 +80,7 @@ class Report:
         proofs = {f.of: f.status for f in self.found if f.check == "proof"}
         proven = sum(status == PASSED and of not in wrong for of, status in proofs.items())
         proved = f", {proven} of them proved ({_percent(proven, count)})" if proofs else ""
-        said = f"{count - len(wrong)} of {_count(count, 'rule')} {'is' if count == 1 else 'are'} right{proved}"
+        said = f"{count - len(wrong)} of {_rules(count)} {'is' if count == 1 else 'are'} right{proved}"
         undecided = len({f.of for f in self.undecided} - self.wrong_rules())
         open_ = f", {undecided} not decided" if undecided else ""
         return f"{said}{open_}; {self.seconds:.0f} s"
@@ -187,5 +187,5 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "0 %"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _rules(number: int) -> str:
+    return f"{number} rule{'' if number == 1 else 's'}"

@@ -157,7 +157,7 @@ class _Text(Cells):
     def _weighed(self) -> list[str]:
         """The lines that make weights of scores, and scale down what was summed with smaller ones."""
         lines = [f"t{i}_{j} = s{i}_{j} * factor" for i in self.rows for j in self.keys]
-        lines += [*self.mask.hidden("t{}_{}"), f"if first + {self.form.blocks.keys} > n:", *nested(self._beyond())]
+        lines += [*self.mask.hidden(), f"if first + {self.form.blocks.keys} > n:", *nested(self._beyond())]
         found = [[f"t{i}_{j}" for j in self.keys] for i in self.rows]
         lines += [f"found{i} = {paired(names, self._larger)}" for i, names in enumerate(found)]
         lines += [*self.told("found"), *(f"most{i} = best{i}" for i in self.rows), "barrier()"]

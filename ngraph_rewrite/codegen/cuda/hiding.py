@@ -91,8 +91,8 @@ class Mask(NamedTuple):
     rows: Sequence[int]
     fours: Sequence[int]
 
-    def hidden(self, score: str) -> list[str]:
-        """The lines that do what the mask says to scores, whose names tell their rows and keys, if it hides any."""
+    def hidden(self) -> list[str]:
+        """The lines that do what the mask says to scores, ``t{row}_{key}``, if it hides any."""
         if not self.dtype:
             return []
         lines = list[str]()
@@ -102,7 +102,7 @@ class Mask(NamedTuple):
                 lines += read_four(
                     "mask", self.dtype, [f"h{n}" for n in range(FOUR)], "line", f"first + column + {far}"
                 )
-                lines += [self._hidden(score.format(i, FOUR * four + n), f"h{n}") for n in range(FOUR)]
+                lines += [self._hidden(f"t{i}_{FOUR * four + n}", f"h{n}") for n in range(FOUR)]
         return ["if hides:", *nested(lines)]
 
     def _hidden(self, score: str, hiding: str) -> str:

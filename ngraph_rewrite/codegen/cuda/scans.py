@@ -176,20 +176,16 @@ def _items(running: Running, step: str) -> list[str]:
         taken = running.item(name, f"e{number}")
         lines += [*running.nothing(name), f"if first + {number} < end:", indented("\n".join(taken), 4)]
         lines += running.joined(name, f"v{number - 1}", name) if number else []
-    return lines + _copied(running, "total", f"v{EACH - 1}")
-
-
-def _copied(running: Running, name: str, other: str) -> list[str]:
-    return [f"{a} = {b}" for a, b in zip(running.names(name), running.names(other), strict=True)]
+    last = zip(running.names("total"), running.names(f"v{EACH - 1}"), strict=True)
+    return lines + [f"{a} = {b}" for a, b in last]
 
 
 def _read(running: Running, name: str, place: str) -> list[str]:
     return [f"{a} = {b}_shared[{place}]" for a, b in zip(running.names(name), running.names("total"), strict=True)]
 
 
-def _written(running: Running, name: str) -> list[str]:
-    pairs = zip(running.names("total"), running.names(name), strict=True)
-    return [f"{a}_shared[source + lane()] = {b}" for a, b in pairs]
+def _written(running: Running) -> list[str]:
+    return [f"{a}_shared[source + lane()] = {a}" for a in running.names("total")]
 
 
 def _scanned(running: Running) -> list[str]:
@@ -199,14 +195,14 @@ def _scanned(running: Running) -> list[str]:
         "if lane() >= apart:",
         indented("\n".join(further), 4),
         f"source = {THREADS} - source",
-        *_written(running, "total"),
+        *_written(running),
         "barrier()",
         "apart *= 2",
     ]
     return [
         "source = 0",
         "apart = 1",
-        *_written(running, "total"),
+        *_written(running),
         "barrier()",
         "while apart < lanes():",
         indented("\n".join(doubled), 4),

@@ -149,9 +149,9 @@ def _to_bfloat16(word: Any) -> Any:
     return intrinsic(to_bfloat16)
 
 
-def _binary(name: str, widened: bool) -> Any:
+def _binary(name: str) -> Any:
     def typing(context: Any, x: Any, y: Any) -> Any:
-        return (signature(x, x, x), _library(name, widened)) if isinstance(x, types.Float) else None
+        return (signature(x, x, x), _library(name, widened=True)) if isinstance(x, types.Float) else None
 
     return named(name, typing)
 
@@ -163,7 +163,7 @@ WORDS["to_bfloat16"] = _to_bfloat16(casts.to_bfloat16)
 WORDS |= {name: _short(vars(exponentials)[name]) for name in ("exp", "tanh")}
 WORDS |= {name: _unary(name, widened=False) for name in ("sin", "cos", "asin", "acos", "atan")}
 WORDS |= {name: _unary(name, widened=True) for name in ("tan", "asinh", "acosh", "atanh")}
-WORDS |= {name: _binary(name, widened=True) for name in ("atan2", "hypot")}
+WORDS |= {name: _binary(name) for name in ("atan2", "hypot")}
 for _name, (_module, _kind) in _TEXTS.items():
     WORDS[_name] = device_function(_kind)(renamed(vars(_module)[_name], WORDS))
 globals().update(WORDS)

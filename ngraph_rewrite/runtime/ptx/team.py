@@ -106,7 +106,7 @@ class Team:
             self.spaces[space].check(address, size)
             self.count(space, address, size, some)
         self.shared.spoil(target, size, self.who(some))
-        pieces = np.stack(self._pieces("global", source, size, self.who(some)))
+        pieces = np.stack(self._pieces(source, size, self.who(some)))
         self.coming.append(Coming(self.places(some), source, target, size, pieces))
 
     def end_copies(self, some: Some) -> None:
@@ -124,7 +124,7 @@ class Team:
     def _end(self, copy: Coming) -> None:
         """Refuse a copy whose source or target were written meanwhile; else it is there."""
         who, spoiled = self.who(copy.numbers), ~np.zeros((), f"u{self.shared.cell}")
-        for n, was in enumerate(self._pieces("global", copy.source, copy.size, who)):
+        for n, was in enumerate(self._pieces(copy.source, copy.size, who)):
             target = copy.target + n * self.shared.cell
             there = self.shared.load(target, was.dtype, who)
             if (was != copy.pieces[n]).any() or (there != spoiled).any():
@@ -134,10 +134,10 @@ class Team:
                 )
             self.shared.store(target, was, who)
 
-    def _pieces(self, space: str, addresses: Numbers, size: int, who: Who) -> list[NDArray[Any]]:
-        """What threads read, so many bytes, in the smallest pieces of shared memory."""
+    def _pieces(self, addresses: Numbers, size: int, who: Who) -> list[NDArray[Any]]:
+        """What threads read of global memory, so many bytes, in the smallest pieces of shared memory."""
         kind = np.dtype(f"u{self.shared.cell}")
-        return [self.spaces[space].load(addresses + n, kind, who) for n in range(0, size, kind.itemsize)]
+        return [self.spaces["global"].load(addresses + n, kind, who) for n in range(0, size, kind.itemsize)]
 
 
 def own_memory(frame: Frame, addresses: Numbers, size: int, some: Some) -> Bytes:
