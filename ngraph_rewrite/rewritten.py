@@ -20,8 +20,8 @@ from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
 from ngraph_rewrite.lowering.strategies import Strategy
 from ngraph_rewrite.lowering.strategy_runs import StrategyRun
 from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
+from ngraph_rewrite.rewriting.asked_target import Target as Anything
 from ngraph_rewrite.rewriting.given import given_classes
-from ngraph_rewrite.rewriting.instances import Target as Anything
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.targets.choices import as_target
 from ngraph_rewrite.targets.target import Target

@@ -17,7 +17,7 @@ from ngraph_rewrite.lowering import graph_rules
 from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
 from ngraph_rewrite.lowering.passes import lower
 from ngraph_rewrite.lowering.table import ReplacementTable
-from ngraph_rewrite.rewriting.instances import Target
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules

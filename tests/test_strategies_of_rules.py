@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.checks import checked_text
-from ngraph_rewrite.rewriting.instances import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import parse_rules

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.counting import counted
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, usable_once
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.matcher import Make, Matcher
 from ngraph_rewrite.rewriting.pattern import App, Pattern
 from ngraph_rewrite.rewriting.remembered import chosen
@@ -29,18 +30,9 @@ from ngraph_rewrite.terms.op import Op
 Asked = Callable[[set[Op]], bool]
 
 
-class _Target(NamedTuple):
-    """What lowering rules may ask of a target: the sweep knows none, so it has no ops of its own."""
-
-    name: str = "cpu"
-    sample: str = "last"
-    recurrent: str = "first"
-    base: frozenset[str] = frozenset()
-    quads: tuple[int, ...] = (1, 1, 1)
-    float_pairs: tuple[int, ...] = (1, 1)
-
-
-_TARGET = _Target()
+# The sweep knows no target: what rules are told of has no ops of its own.
+_OPS = frozenset[str]()
+_TARGET = Target(base=_OPS)
 
 
 class DeriveRules:
@@ -48,7 +40,7 @@ class DeriveRules:
 
     def __init__(self, rules: RuleSet) -> None:
         self._cache = Cache()
-        self._rules = usable_once(rules.of_class(SAFE_CLASSES), _TARGET.base, self._cache)
+        self._rules = usable_once(rules.of_class(SAFE_CLASSES), _OPS, self._cache)
         self._matchers: dict[tuple[str, bool], Matcher] = {}
 
     def adjoints(self, term: Op, d: Op, asked: Asked) -> list[tuple[Op, Op]] | None:

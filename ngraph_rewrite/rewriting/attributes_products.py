@@ -106,7 +106,7 @@ def product_plan(
     """How `simple.tensordot` is computed: for the features that are paired, and N and R that are summed over.
 
     >>> from ngraph_rewrite.ops.simple_marks import N, R, marked
-    >>> from ngraph_rewrite.rewriting.instances import Target
+    >>> from ngraph_rewrite.rewriting.asked_target import Target
     >>> plan = product_plan(marked((5, 3)), marked((3, N)), ((1,), (0,)), (), marked((5, N)), Target(sample="first"))
     >>> plan.kind, plan.turned, plan.left.perm, plan.left.flip, plan.right.perm, plan.right.flip
     ('dot', True, (0, 1), (1, 0), (1, 0), (0, 1))

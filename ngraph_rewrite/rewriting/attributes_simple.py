@@ -28,7 +28,7 @@ def working_order(axes: Axes, target: Any) -> Order:
     """The positions of `axes` in the order in which the target wants them.
 
     >>> from ngraph_rewrite.ops.simple_marks import N, R, marked
-    >>> from ngraph_rewrite.rewriting.instances import Target
+    >>> from ngraph_rewrite.rewriting.asked_target import Target
     >>> working_order(marked((R, 3, N)), Target(sample="first", recurrent="last"))
     (2, 1, 0)
     >>> working_order(marked((3, N, 4)), Target(sample="any"))
@@ -43,7 +43,7 @@ def block_order(axes: Axes, target: Any) -> Order:
     """As `working_order`, with the features side by side.
 
     >>> from ngraph_rewrite.ops.simple_marks import N, marked
-    >>> from ngraph_rewrite.rewriting.instances import Target
+    >>> from ngraph_rewrite.rewriting.asked_target import Target
     >>> block_order(marked((3, N, 4)), Target(sample="any"))
     (0, 2, 1)
     """

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import ast
 import zlib
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from ngraph_rewrite.errors import LengthError, RuleFileError
+from ngraph_rewrite.rewriting.asked_target import TARGETS, Target
 from ngraph_rewrite.rewriting.domain import KNOWN, SYMBOLIC, Domain
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.pattern import App
@@ -28,30 +29,6 @@ from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 TRIES = 400
-
-
-class Everything:
-    """A container of all there is: the base set of a target that executes every op."""
-
-    def __contains__(self, item: object) -> bool:
-        return True
-
-    def __repr__(self) -> str:
-        return "everything"
-
-
-class Target(NamedTuple):
-    """What guards may ask of a target."""
-
-    name: str = "cpu"
-    sample: str = "last"
-    recurrent: str = "first"
-    base: Container[str] = Everything()
-    quads: tuple[int, ...] = (1, 1, 1)
-    float_pairs: tuple[int, ...] = (1, 1)
-
-
-TARGETS = (Target(), Target("cuda", "first", "last"), Target("reference", "any", "any"))
 
 
 class Instance(NamedTuple):

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import RuleFileError
-from ngraph_rewrite.rewriting.instances import TRIES, Instance, Target, matches
+from ngraph_rewrite.rewriting.asked_target import Target
+from ngraph_rewrite.rewriting.instances import TRIES, Instance, matches
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.trial_bank import TrialBank

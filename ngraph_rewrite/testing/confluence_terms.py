@@ -19,7 +19,8 @@ import numpy as np
 
 from ngraph_rewrite.lowering.driver import normalise
 from ngraph_rewrite.lowering.table import ReplacementTable
-from ngraph_rewrite.rewriting.instances import Target, failure
+from ngraph_rewrite.rewriting.asked_target import Target
+from ngraph_rewrite.rewriting.instances import failure
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.overlaps import Position

@@ -11,7 +11,7 @@ import numpy as np
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import ArgumentError
-from ngraph_rewrite.rewriting.instances import Target
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.rulefile import load_rules

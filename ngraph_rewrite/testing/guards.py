@@ -17,8 +17,9 @@ from random import Random
 from typing import NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.rewriting.asked_target import TARGETS, Target
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST
-from ngraph_rewrite.rewriting.instances import TARGETS, Instance, Target
+from ngraph_rewrite.rewriting.instances import Instance
 from ngraph_rewrite.rewriting.pattern import App, Num, Var, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.trial_bank import TrialBank

@@ -11,8 +11,9 @@ from random import Random
 import numpy as np
 
 from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.domain import Domain
-from ngraph_rewrite.rewriting.instances import Target, first_match
+from ngraph_rewrite.rewriting.instances import first_match
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.terms.op import Op

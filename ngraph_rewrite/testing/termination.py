@@ -9,7 +9,7 @@ from itertools import groupby
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.passes import PASSES, library
-from ngraph_rewrite.rewriting.instances import TARGETS
+from ngraph_rewrite.rewriting.asked_target import TARGETS
 from ngraph_rewrite.rewriting.loops import Loop, endless, find_loop
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.order import DECLARED, SHRINKING, Order, why_not_down

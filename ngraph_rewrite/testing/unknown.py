@@ -14,8 +14,9 @@ from typing import Any
 
 from ngraph_rewrite.errors import NGraphRewriteError, RuleFileError
 from ngraph_rewrite.plan.binding import bind_graph
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.domain import COMMON_FIRST, SYMBOLIC
-from ngraph_rewrite.rewriting.instances import Instance, Target, first_match
+from ngraph_rewrite.rewriting.instances import Instance, first_match
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.trial_bank import TrialBank

@@ -11,7 +11,8 @@ from random import Random
 
 from ngraph_rewrite.errors import ArgumentError, RuleFileError
 from ngraph_rewrite.rewriting.alternatives import alternatives, takes_nothing, wants_nothing
-from ngraph_rewrite.rewriting.instances import Target, signature
+from ngraph_rewrite.rewriting.asked_target import Target
+from ngraph_rewrite.rewriting.instances import signature
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank

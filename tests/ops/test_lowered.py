@@ -13,7 +13,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.driver import normalise
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.lowering.table import ReplacementTable
-from ngraph_rewrite.rewriting.instances import Target
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import REFINES, Rule
 from ngraph_rewrite.terms.bank import TermBank

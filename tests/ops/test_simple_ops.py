@@ -19,8 +19,8 @@ from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.ops.simple_marks import N, R, features, keys, marked
 from ngraph_rewrite.plan.binding import bind_graph
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
-from ngraph_rewrite.rewriting.instances import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import REFINES, Rule
 from ngraph_rewrite.terms.bank import TermBank

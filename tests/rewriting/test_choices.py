@@ -13,10 +13,11 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import RewriteError, RuleFileError
 from ngraph_rewrite.lowering.driver import normalise
 from ngraph_rewrite.lowering.table import ReplacementTable
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.checks import check_rules_static
 from ngraph_rewrite.rewriting.conditions import parts
 from ngraph_rewrite.rewriting.emit import emit
-from ngraph_rewrite.rewriting.instances import Target, instances
+from ngraph_rewrite.rewriting.instances import instances
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import RuleSet

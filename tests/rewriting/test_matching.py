@@ -22,9 +22,10 @@ from matchpy.matching.code_generation import CodeGenerator
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.passes import library
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.emit import emit
 from ngraph_rewrite.rewriting.expression import check_expression
-from ngraph_rewrite.rewriting.instances import Target, first_match
+from ngraph_rewrite.rewriting.instances import first_match
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var

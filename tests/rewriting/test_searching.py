@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import RuleFileError
+from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.bounds import OPERANDS
-from ngraph_rewrite.rewriting.instances import Target, matches
+from ngraph_rewrite.rewriting.instances import matches
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.nests import is_nest, operands
