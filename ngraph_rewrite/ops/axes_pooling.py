@@ -9,8 +9,8 @@ import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.ops.alignment import averaging, axis_of
-from ngraph_rewrite.ops.checks import extents, flag, known_shape, named, numeric, several
-from ngraph_rewrite.ops.sliding import KINDS, each, fitting, slides, steps
+from ngraph_rewrite.ops.checks import flag, known_shape, named, numeric, several
+from ngraph_rewrite.ops.sliding import fitting, in_order, pooling_kind, pooling_windows, slides
 from ngraph_rewrite.ops.window_functions import pooled
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
@@ -18,34 +18,12 @@ from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
 
-def _attributes(
-    x: TensorType,
-    *,
-    over: Any,
-    sizes: Any,
-    strides: Any,
-    before: Any,
-    after: Any,
-    dilations: Any,
-    kind: Any,
-    counted: Any,
-) -> Attributes:
+def _attributes(x: TensorType, *, over: Any, kind: Any, counted: Any, **windows: Any) -> Attributes:
     places = [x.axes.index(axis_of(x.axes, a)) for a in several(over, "over")]
-    count = len(places)
-    if len(set(places)) != count:
+    if len(set(places)) != len(places):
         raise AttributeValueError(f"the axes {tuple(over)} name one axis twice")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise AttributeValueError(f"the kind of pooling is {kind!r}", do=f"use one of {', '.join(KINDS)}")
-    by_axis: dict[str, tuple[Any, ...]] = {
-        "over": tuple(x.axes.names[k] for k in places),
-        "sizes": steps(sizes, "sizes", count),
-        "strides": steps(strides, "strides", count),
-        "before": extents(each(before, "before", count), "padding"),
-        "after": extents(each(after, "after", count), "padding"),
-        "dilations": steps(dilations, "dilations", count),
-    }
-    order = sorted(range(count), key=places.__getitem__)
-    ordered = {name: tuple(values[i] for i in order) for name, values in by_axis.items()}
+    kind, names = pooling_kind(kind), tuple(x.axes.names[k] for k in places)
+    ordered = in_order(places, {"over": names, **pooling_windows(len(places), **windows)})
     return {**ordered, "kind": kind, "counted": flag(counted, "counted")}
 
 

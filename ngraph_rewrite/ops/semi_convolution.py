@@ -19,7 +19,17 @@ from ngraph_rewrite.ops.checks import (
     same_dtype,
     tensor,
 )
-from ngraph_rewrite.ops.sliding import KINDS, distinct, each, paddings, slid, slides, steps
+from ngraph_rewrite.ops.sliding import (
+    distinct,
+    each,
+    in_order,
+    paddings,
+    pooling_kind,
+    pooling_windows,
+    slid,
+    slides,
+    steps,
+)
 from ngraph_rewrite.ops.window_functions import correlated, pooled
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
@@ -93,33 +103,10 @@ def convolution(
 # -- pooling ----------------------------------------------------------------------------------------
 
 
-def pooling_attributes(
-    x: TensorType,
-    *,
-    axes: Any,
-    sizes: Any,
-    strides: Any,
-    before: Any,
-    after: Any,
-    dilations: Any,
-    kind: Any,
-    counted: Any,
-) -> Attributes:
+def pooling_attributes(x: TensorType, *, axes: Any, kind: Any, counted: Any, **windows: Any) -> Attributes:
     """The attributes of pooling along some axes, which are put in order."""
-    own = distinct(axes, x.rank)
-    count = len(own)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise AttributeValueError(f"the kind of pooling is {kind!r}", do=f"use one of {', '.join(KINDS)}")
-    by_axis: dict[str, tuple[Any, ...]] = {
-        "axes": own,
-        "sizes": steps(sizes, "sizes", count),
-        "strides": steps(strides, "strides", count),
-        "before": extents(each(before, "before", count), "padding"),
-        "after": extents(each(after, "after", count), "padding"),
-        "dilations": steps(dilations, "dilations", count),
-    }
-    order = sorted(range(count), key=own.__getitem__)
-    ordered = {name: tuple(values[i] for i in order) for name, values in by_axis.items()}
+    own, kind = distinct(axes, x.rank), pooling_kind(kind)
+    ordered = in_order(own, {"axes": own, **pooling_windows(len(own), **windows)})
     return {**ordered, "kind": kind, "counted": flag(counted, "counted")}
 
 

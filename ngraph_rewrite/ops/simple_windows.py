@@ -12,7 +12,18 @@ from ngraph_rewrite.errors import AttributeValueError, AxesError
 from ngraph_rewrite.ops.alignment import averaging
 from ngraph_rewrite.ops.checks import extents, flag, known_shape, numeric, several
 from ngraph_rewrite.ops.simple_marks import features, keys, placed, places, simple
-from ngraph_rewrite.ops.sliding import KINDS, Slide, distinct, each, fitting, reach, slides, steps
+from ngraph_rewrite.ops.sliding import (
+    Slide,
+    distinct,
+    each,
+    fitting,
+    in_order,
+    pooling_kind,
+    pooling_windows,
+    reach,
+    slides,
+    steps,
+)
 from ngraph_rewrite.ops.window_functions import all_windows, pooled
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
@@ -24,39 +35,14 @@ Shape = tuple[Extent, ...]
 Steps = tuple[int, ...]
 
 
-def _ordered(over: Sequence[int], by_axis: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """The features that windows slide over in order, and what is said of each with them."""
-    order = sorted(range(len(over)), key=over.__getitem__)
-    return {name: tuple(values[i] for i in order) for name, values in {"over": tuple(over), **by_axis}.items()}
-
-
 # -- pooling ----------------------------------------------------------------------------------------
 
 
-def _pooling_attributes(
-    x: TensorType,
-    *,
-    over: Any,
-    sizes: Any,
-    strides: Any,
-    before: Any,
-    after: Any,
-    dilations: Any,
-    kind: Any,
-    counted: Any,
-) -> Attributes:
+def _pooling_attributes(x: TensorType, *, over: Any, kind: Any, counted: Any, **windows: Any) -> Attributes:
     simple(x)
-    own = distinct(over, len(features(x.axes)))
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise AttributeValueError(f"the kind of pooling is {kind!r}", do=f"use one of {', '.join(KINDS)}")
-    by_axis: dict[str, tuple[Any, ...]] = {
-        "sizes": steps(sizes, "sizes", len(own)),
-        "strides": steps(strides, "strides", len(own)),
-        "before": extents(each(before, "before", len(own)), "padding"),
-        "after": extents(each(after, "after", len(own)), "padding"),
-        "dilations": steps(dilations, "dilations", len(own)),
-    }
-    return {**_ordered(own, by_axis), "kind": kind, "counted": flag(counted, "counted")}
+    own, kind = distinct(over, len(features(x.axes))), pooling_kind(kind)
+    ordered = in_order(own, {"over": own, **pooling_windows(len(own), **windows)})
+    return {**ordered, "kind": kind, "counted": flag(counted, "counted")}
 
 
 def _pooling(term: Op, x: Any) -> Any:
@@ -97,11 +83,12 @@ def _windows_attributes(x: TensorType, *, over: Any, sizes: Any, strides: Any, d
     simple(x)
     own = distinct(over, len(features(x.axes)))
     by_axis: dict[str, tuple[Any, ...]] = {
+        "over": own,
         "sizes": extents(each(sizes, "sizes", len(own)), "a window's length"),
         "strides": steps(strides, "strides", len(own)),
         "dilations": steps(dilations, "dilations", len(own)),
     }
-    return dict(_ordered(own, by_axis))
+    return dict(in_order(own, by_axis))
 
 
 def window_order(axes: Axes, have: Axes, order: Sequence[int]) -> tuple[int, ...]:

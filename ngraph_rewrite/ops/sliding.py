@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
-from ngraph_rewrite.ops.checks import as_int, position, several
+from ngraph_rewrite.ops.checks import as_int, extents, position, several
 from ngraph_rewrite.types.lengths import Extent, Length, natural
 
 # What pooling makes of a window.
@@ -183,3 +183,33 @@ def paddings(values: Iterable[Any], what: str, count: int) -> tuple[Extent, ...]
     found = tuple(v if isinstance(v, Length) else as_int(v, what) for v in several(values, what))
     each(found, what, count)
     return found
+
+
+def in_order(places: Sequence[int], said: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """What is said of each of some axes, in the order of their places.
+
+    >>> in_order((2, 0), {"axes": (2, 0), "sizes": (3, 4)})
+    {'axes': (0, 2), 'sizes': (4, 3)}
+    """
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return {name: tuple(values[i] for i in order) for name, values in said.items()}
+
+
+def pooling_kind(kind: Any) -> str:
+    """One of `KINDS`."""
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise AttributeValueError(f"the kind of pooling is {kind!r}", do=f"use one of {', '.join(KINDS)}")
+    return kind
+
+
+def pooling_windows(
+    count: int, sizes: Any, strides: Any, before: Any, after: Any, dilations: Any
+) -> dict[str, tuple[Any, ...]]:
+    """What windows of pooling do along each of `count` axes, by attribute."""
+    return {
+        "sizes": steps(sizes, "sizes", count),
+        "strides": steps(strides, "strides", count),
+        "before": extents(each(before, "before", count), "padding"),
+        "after": extents(each(after, "after", count), "padding"),
+        "dilations": steps(dilations, "dilations", count),
+    }

@@ -10,40 +10,19 @@ from typing import Any
 import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError, DTypeError
-from ngraph_rewrite.ops.checks import extents
-from ngraph_rewrite.ops.sliding import Slide, distinct, each, slid, steps
+from ngraph_rewrite.ops.sliding import Slide, distinct, pooling_windows, slid
 from ngraph_rewrite.terms.catalogue import Attributes
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent
 from ngraph_rewrite.types.tensor import TensorType
 
 
-def unpooling_attributes(
-    x: TensorType,
-    d: TensorType,
-    *,
-    axes: Any,
-    sizes: Any,
-    strides: Any,
-    before: Any,
-    after: Any,
-    dilations: Any,
-    kind: Any,
-) -> Attributes:
+def unpooling_attributes(x: TensorType, d: TensorType, *, axes: Any, kind: Any, **windows: Any) -> Attributes:
     """The attributes of the derivative of pooling of `x` along some axes."""
     own = distinct(axes, x.rank)
-    count = len(own)
     if not isinstance(kind, str) or kind not in ("max", "min"):
         raise AttributeValueError(f"the kind of pooling is {kind!r}", do="use max or min")
-    return {
-        "axes": own,
-        "sizes": steps(sizes, "sizes", count),
-        "strides": steps(strides, "strides", count),
-        "before": extents(each(before, "before", count), "padding"),
-        "after": extents(each(after, "after", count), "padding"),
-        "dilations": steps(dilations, "dilations", count),
-        "kind": kind,
-    }
+    return {"axes": own, **pooling_windows(len(own), **windows), "kind": kind}
 
 
 def unpooling_of_values(term: Op, x: Any, d: Any) -> Any:
