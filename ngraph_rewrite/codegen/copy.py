@@ -11,18 +11,17 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import permutations
 
+from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import (
     MapNest,
     Operand,
-    argument_lines,
     distance,
     place,
     signature,
     store_line,
     value_line,
 )
-from ngraph_rewrite.codegen.source import Source, imports, indented, named
-from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.codegen.source import Source, indented
 from ngraph_rewrite.types.dtypes import as_dtype
 
 _BLOCK = 64  # elements of a side of a block: it reads and writes few enough pages at a time
@@ -54,19 +53,7 @@ def render_copy(source: Operand, target: Operand, together: tuple[int, int] | No
     ('n0', 'n1', 'x0', 'x0_s1', 'y0', 'y0_s0')
     """
     nest = MapNest(len(source.strides), (source,), (), ((0, target),), (0, 1))
-    names = signature(nest)
-    body = "\n".join(_body(nest, together))
-    template = kernel_template("copy")
-    text = template.fill(
-        "cpu",
-        name="$name",
-        idea=template.idea,
-        arguments=argument_lines(names),
-        signature=", ".join(names),
-        imports=imports(f"argument() {body}"),
-        nest=body,
-    )
-    return named("copy", text, names)
+    return rendered("copy", signature(nest), nest="\n".join(_body(nest, together)))
 
 
 def _body(nest: MapNest, together: tuple[int, int] | None) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import (
     MapNest,
     Operand,
@@ -16,8 +17,7 @@ from ngraph_rewrite.codegen.nest import (
     store_line,
     value_in_place,
 )
-from ngraph_rewrite.codegen.source import Source, imports, indented, named
-from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.codegen.source import Source, indented
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.types.dtypes import as_dtype
 
@@ -69,22 +69,9 @@ def _rendered(kind: str, nest: MapNest, inside: str, each: Sequence[str] = ()) -
     """
     others = [(name, x) for name, x in zip(operand_names(nest), nest.operands, strict=True) if name != inside]
     names = (*_signature(others), *numbers(nest))
-    body, places = _loops(nest, each), _places(others)
     block = "\n".join(f"{name.format(inside)} = argument(block, {i})" for i, name in enumerate(_BLOCK))
-    arguments = argument_lines(names, nest.steps)
-    template = kernel_template(kind)
-    text = template.fill(
-        "cpu",
-        name="$name",
-        idea=template.idea,
-        block=block,
-        arguments=arguments,
-        places=places,
-        signature=", ".join(names),
-        imports=imports(f"wide_vectors() {block} {arguments} {body}"),
-        nest=body,
-    )
-    return named(kind, text, names)
+    holes = {"block": block, "places": _places(others), "nest": _loops(nest, each)}
+    return rendered(kind, names, arguments=argument_lines(names, nest.steps), **holes)
 
 
 def _signature(others: Sequence[tuple[str, Operand]]) -> list[str]:

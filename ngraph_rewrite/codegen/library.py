@@ -1,27 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the kernels that are not loop nests over scalar expressions: products of matrices, gather, random draws."""
 
+from collections.abc import Sequence
 from functools import cache
 
 from ngraph_rewrite.codegen.nest import argument_lines
 from ngraph_rewrite.codegen.scalar import DTYPES, cast, expression, held, literal
 from ngraph_rewrite.codegen.source import Source, imports, named
-from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.codegen.template import KernelTemplate, kernel_template
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.types.dtypes import as_dtype
 
 LANES = "256"
 
 
-def rendered(kernel: str, names: tuple[str, ...], target: str = "cpu", **holes: str) -> Source:
-    """Return a kernel file's body for a target as a source with these arguments, its holes filled."""
+def rendered(kernel: str, names: tuple[str, ...], target: str = "cpu", arguments: str = "", **holes: str) -> Source:
+    """Return a kernel file's body for a target as a source with these arguments, its holes filled.
+
+    Args:
+        arguments: The lines that read them, where these are not as usual.
+    """
     template = kernel_template(kernel)
+    text = template.fill(target, **common_holes(template, names, arguments), **holes, imports="$imports")
+    above, _, code = text.partition("$imports")
+    return named(kernel, above + imports(code, target) + code, names)
+
+
+def common_holes(template: KernelTemplate, names: Sequence[str], arguments: str = "") -> dict[str, str]:
+    """What stands in the holes that all kernels with these arguments have, but for ``imports``."""
     listed = ", ".join(names)
     common = {"name": "$name", "idea": template.idea, "signature": listed}
-    common |= {"arguments": argument_lines(names), "parameters": listed}
-    body = template.fill(target, **common, **holes, imports="")
-    text = template.fill(target, **common, **holes, imports=imports(body, target))
-    return named(kernel, text, names)
+    return common | {"arguments": arguments or argument_lines(names), "parameters": listed}
 
 
 def has_dtype(dtype: str, allowed: tuple[str, ...], kernel: str) -> None:

@@ -15,6 +15,7 @@ from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.copy import extent, loop, whole_tiles
+from ngraph_rewrite.codegen.library import rendered
 from ngraph_rewrite.codegen.nest import (
     MapNest,
     argument_lines,
@@ -27,9 +28,8 @@ from ngraph_rewrite.codegen.nest import (
     value_in_place,
 )
 from ngraph_rewrite.codegen.short_loops import told
-from ngraph_rewrite.codegen.source import Source, imports, indented, named
+from ngraph_rewrite.codegen.source import Source, indented
 from ngraph_rewrite.codegen.streaming import Streams
-from ngraph_rewrite.codegen.template import kernel_template
 from ngraph_rewrite.types.dtypes import as_dtype
 
 _LONG = 16  # loops of fewer elements meet a line again soon enough
@@ -85,18 +85,7 @@ def render_map(nest: MapNest, tiled: Tiles | None = None) -> Source:
     loops = told(nest, _level(nest, 0, streams)) if tiled is None else _in_tiles(nest, tiled)
     start = _start(nest) if tiled is None or tiled.dim > 0 else "\n".join(whole_tiles((0, nest.rank - 1)))
     body = "\n".join([start, *asked, *streams.arrays(), loops, *ends])
-    arguments = argument_lines(names, nest.steps)
-    template = kernel_template("map")
-    text = template.fill(
-        "cpu",
-        name="$name",
-        idea=template.idea,
-        arguments=arguments,
-        signature=", ".join(names),
-        imports=imports(f"wide_vectors() {arguments} {body}"),
-        nest=body,
-    )
-    return named("map", text, names)
+    return rendered("map", names, arguments=argument_lines(names, nest.steps), nest=body)
 
 
 def _start(nest: MapNest) -> str:

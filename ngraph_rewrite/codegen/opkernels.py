@@ -23,7 +23,7 @@ import numpy as np
 
 from ngraph_rewrite.codegen.kernel_clauses import clause_value, guard_holds
 from ngraph_rewrite.codegen.kernel_code import mistakes
-from ngraph_rewrite.codegen.nest import argument_lines
+from ngraph_rewrite.codegen.library import common_holes
 from ngraph_rewrite.codegen.scalar import literal
 from ngraph_rewrite.codegen.source import Source, imports, named
 from ngraph_rewrite.codegen.template import KernelTemplate, read_template
@@ -92,10 +92,8 @@ class OpKernel:
         holes = {f"{name}_dtype": t.dtype.name for name, t in arrays.items()}
         holes.update((f"{name}_rank", str(t.rank)) for name, t in arrays.items())
         holes.update((name, self._text(name, found[name])) for _, name in self.rule.left.binds)
-        common = {"name": "$name", "idea": self.template.idea, "signature": ", ".join(names)}
-        common |= {"arguments": argument_lines(names), "parameters": ", ".join(names)}
-        body = self.template.fill(target, **common, **holes, imports="")
-        holes |= {**common, "imports": imports(body, target)}
+        holes |= common_holes(self.template, names)
+        holes["imports"] = imports(self.template.fill(target, **holes, imports=""), target)
         source = named(self.template.name, self.template.fill(target, **holes), names)
         return replace(source, origin=self.template.origin(target, **holes)), list(sizes.values())
 

@@ -12,10 +12,10 @@ from math import prod
 
 from ngraph_rewrite.codegen.columns import columns
 from ngraph_rewrite.codegen.form import Form, block_width
-from ngraph_rewrite.codegen.nest import RowNest, argument_lines, signature
+from ngraph_rewrite.codegen.library import rendered
+from ngraph_rewrite.codegen.nest import RowNest, signature
 from ngraph_rewrite.codegen.rows import rows
-from ngraph_rewrite.codegen.source import Source, imports, named
-from ngraph_rewrite.codegen.template import kernel_template
+from ngraph_rewrite.codegen.source import Source
 
 _WIDTH = {"bool": 1, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8} | {
     f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -44,17 +44,7 @@ def render_rows(nest: RowNest, ahead: int = 0) -> Source:
     spare = [name for space in form.spare for name in (space, f"{space}_bytes")]
     names = (*signature(nest), *spare)
     body = "\n".join([*form.start(), *(columns(form) if form.by_columns else rows(form))])
-    template = kernel_template(stem)
-    text = template.fill(
-        "cpu",
-        name="$name",
-        idea=template.idea,
-        arguments=argument_lines(names),
-        signature=", ".join(names),
-        imports=imports(f"wide_vectors() argument() {body}"),
-        nest=body,
-    )
-    return named(stem, text, names)
+    return rendered(stem, names, nest=body)
 
 
 def workspaces(nest: RowNest, sizes: tuple[int, ...]) -> list[int]:

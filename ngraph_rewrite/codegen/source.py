@@ -54,7 +54,7 @@ _CUDA = re.compile(
     r"|(left|right)_(lines|across)|quad_(largest|sum)|rough_exp2|warp_lanes|aligned|arrived|ask_line|fused|barrier|lanes_of|launch_bounds|anew"
     r"|any_of_(block|warp)|blocks?(_down|_deep)?|lanes?|threads?|warps?|quotient|remainder"
 )
-_CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
+_CALL = re.compile(r"\b([a-z_][a-z0-9_]*+)\(")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Source:
 def imports(body: str, target: str = "cpu") -> str:
     """Return the import statements for the words a kernel body calls, sorted, one module a line."""
     used: dict[str, set[str]] = {}
-    for word in _CALL.findall(body):
+    for word in set(_CALL.findall(body)):
         module = _MODULE_OF.get(word) or next((m for p, m in _PREFIXES.items() if word.startswith(p)), None)
         if module:
             used.setdefault(module, set()).add(word)
