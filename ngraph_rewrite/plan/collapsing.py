@@ -83,8 +83,14 @@ class Told(NamedTuple):
     strides: tuple[int, ...]
 
 
-class CollapsedJoint(NamedTuple):
-    """The kernel of several maps with the run-time numbers it takes; `numbers` are constants."""
+class Collapsed(NamedTuple):
+    """A kernel with the run-time numbers it takes: lengths of loops, and of each load and store where it lies.
+
+    Attributes:
+        share: How its loops may be shared out.
+        numbers: Constants that it is told.
+        workspaces: Of one over rows: bytes that a thread needs in each, and a chunk for each sum over all rows.
+    """
 
     source: Source
     sizes: tuple[int, ...]
@@ -92,22 +98,7 @@ class CollapsedJoint(NamedTuple):
     stores: tuple[Told, ...]
     share: Share | Grid
     numbers: tuple[int, ...]
-
-
-class Collapsed(NamedTuple):
-    """A kernel with the run-time numbers it takes: lengths of loops, and of each load and the store where it lies.
-
-    Attributes:
-        share: How its loops may be shared out.
-        numbers: Constants that it is told.
-    """
-
-    source: Source
-    sizes: tuple[int, ...]
-    loads: tuple[Told, ...]
-    store: Told
-    share: Share | Grid
-    numbers: tuple[int, ...]
+    workspaces: tuple[int, ...] = ()
 
 
 class RowProgram(NamedTuple):
@@ -127,23 +118,6 @@ class RowProgram(NamedTuple):
     totals: tuple[Value, ...] = ()
 
 
-class CollapsedRows(NamedTuple):
-    """A kernel over rows with the run-time numbers it takes.
-
-    Attributes:
-        numbers: Constants that it is told.
-        workspaces: Bytes that a thread needs in each workspace, and a chunk for each sum over all rows.
-    """
-
-    source: Source
-    sizes: tuple[int, ...]
-    loads: tuple[Told, ...]
-    stores: tuple[Told, ...]
-    share: Share | Grid
-    numbers: tuple[int, ...]
-    workspaces: tuple[int, ...]
-
-
 @lru_cache(maxsize=_PROGRAMS)
 def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     """The kernel of a program: store the value at every index."""
@@ -160,11 +134,11 @@ def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     nest = nest if streamed else _with_short_loop(nest, space)
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     share = space.share(nest, renderer)
-    return Collapsed(source, space.sizes, space.loads(), space.told(program.store), share, numbers)
+    return Collapsed(source, space.sizes, space.loads(), (space.told(program.store),), share, numbers)
 
 
 @lru_cache(maxsize=_PROGRAMS)
-def collapsed_joint(program: JointProgram, renderer: Renderer) -> CollapsedJoint:
+def collapsed_joint(program: JointProgram, renderer: Renderer) -> Collapsed:
     """The kernel of several maps: store all their values at every index."""
     steps, numbers, literals = constants(program.steps)
     program = program._replace(steps=steps)
@@ -176,7 +150,7 @@ def collapsed_joint(program: JointProgram, renderer: Renderer) -> CollapsedJoint
     nest = _with_short_loop(nest, space)
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     told, share = tuple(map(space.told, layouts)), space.share(nest, renderer)
-    return CollapsedJoint(source, space.sizes, space.loads(), told, share, numbers)
+    return Collapsed(source, space.sizes, space.loads(), told, share, numbers)
 
 
 def _with_short_loop(nest: MapNest, space: _Space) -> MapNest:
@@ -208,14 +182,14 @@ def _rendered(nest: MapNest | RowNest, literals: tuple[object, ...], renderer: R
 
 
 @lru_cache(maxsize=_PROGRAMS)
-def collapsed_rows(program: RowProgram, renderer: Renderer) -> CollapsedRows:
+def collapsed_rows(program: RowProgram, renderer: Renderer) -> Collapsed:
     """The kernel of a program over rows."""
     steps, numbers, literals = constants(program.steps)
     space, nest = _row_nest(program._replace(steps=steps), renderer)
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     stores = tuple([space.told(layout) for _, _, layout in program.stores])
     spare = tuple(renderer.workspaces(nest, space.sizes))
-    return CollapsedRows(source, space.sizes, space.loads(), stores, space.share(nest, renderer), numbers, spare)
+    return Collapsed(source, space.sizes, space.loads(), stores, space.share(nest, renderer), numbers, spare)
 
 
 @lru_cache(maxsize=_PROGRAMS)

@@ -249,13 +249,14 @@ def joint_work(job: JointJob, home: Home) -> Work:
     buffers += range(count, count + len(stores))
     loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in maps.loads])
     program = JointProgram(maps.shape, loads, tuple(maps.steps), tuple(stores), tuple(buffers))
-    source, sizes, *layouts, share, numbers = collapsed_joint(program, job.stored[0].job.pieces[0].body.groups.renderer)
+    renderer = job.stored[0].job.pieces[0].body.groups.renderer
+    source, sizes, read, stored, share, numbers, _ = collapsed_joint(program, renderer)
     arguments: list[int | Ref] = [*sizes]
     refs: list[int] = []
     sizes_of = [base.type.dtype.itemsize for base, _ in maps.loads] + [
         s.job.term.type.dtype.itemsize for s in job.stored
     ]
-    for place, layout, size in zip((*places, *targets), (*layouts[0], *layouts[1]), sizes_of, strict=True):
+    for place, layout, size in zip((*places, *targets), (*read, *stored), sizes_of, strict=True):
         strided(arguments, refs, place, layout, size)
     arguments += numbers
     last, others = job.stored[-1].job.term, list(zip([s.job.term for s in job.stored], targets, strict=True))[:-1]

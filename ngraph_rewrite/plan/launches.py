@@ -134,7 +134,7 @@ def nest(job: Job, piece: Piece, home: Mapping[Op | Scratch, Ref], target: Ref, 
     in_place = tuple([place == target for place in places])
     loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in body.loads])
     program = ScalarProgram(body.shape, loads, tuple(body.steps), value, DTYPE_NAMES[dtype], store, in_place)
-    source, sizes, layouts, stored, share, numbers = collapsed(program, body.groups.renderer)
+    source, sizes, layouts, (stored,), share, numbers, _ = collapsed(program, body.groups.renderer)
     arguments: list[int | Ref] = [*sizes]
     refs: list[int] = []
     for (base, _), place, layout in zip(body.loads, places, layouts, strict=True):

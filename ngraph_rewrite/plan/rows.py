@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from ngraph_rewrite.plan.collapsing import CollapsedRows, RowProgram, collapsed_rows
+from ngraph_rewrite.plan.collapsing import Collapsed, RowProgram, collapsed_rows
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, RowGroup
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.matrices import Matrix
@@ -168,7 +168,7 @@ class Kernels(NamedTuple):
         partial: The memory of the results of parts, if so.
     """
 
-    found: tuple[CollapsedRows, ...]
+    found: tuple[Collapsed, ...]
     spare: tuple[tuple[Scratch, ...], ...]
     split: Split | None = None
     partial: tuple[Scratch, ...] = ()
@@ -303,7 +303,7 @@ def _kernels(rows: RowGroup, program: RowProgram, renderer: Renderer) -> Kernels
     return Kernels(found, tuple(map(_spare, found)), steps, tuple(map(Scratch, steps.sizes)))
 
 
-def _spare(kernel: CollapsedRows, totals: int = 0) -> tuple[Scratch, ...]:
+def _spare(kernel: Collapsed, totals: int = 0) -> tuple[Scratch, ...]:
     """Workspaces, and in the end so many that hold what each chunk has found when all of them are done."""
     chunks, first = kernel.share.chunks, len(kernel.workspaces) - totals
     own = [Scratch(size, chunks) for size in kernel.workspaces[:first]]
