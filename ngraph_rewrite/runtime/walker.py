@@ -8,7 +8,7 @@ is left. What is repeated keeps its own place in its record: how often it has ru
 
 The words of a record are the rows, their number, the moves, their number, how often they have run, the row, the address
 of a flag that says whether to go on, or 0, whether it is in the middle of a time; those of a context the pool or 0, the
-number of workers, the budget, what is left of it.
+number of workers, the budget, what is left of it. A move is where a word lies and what is added to it each time.
 """
 
 from __future__ import annotations
@@ -21,23 +21,38 @@ from typing import NamedTuple
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.runtime.native import native_functions
 
-_WALKER = """
-define i64 @ngraph_rewrite_walk(i64 %table, i64 %first, i64 %count, ptr %context) {
-  %budget_at = getelementptr i64, ptr %context, i64 2
-  %left_at = getelementptr i64, ptr %context, i64 3
-  %budget = load i64, ptr %budget_at
+# The words of what lies in memory, in order: of a row, a context, a record of rows that are repeated, a move, and of a
+# table that is walked whole.
+_ROW = "address args chunks weight".split()
+_CONTEXT = "pool workers budget left".split()
+_RECORD = "body length moves moving times stands flag inside".split()
+_MOVE = "where step".split()
+_TABLE = "table length context".split()
+
+
+def _places(base: str, layout: list[str], *names: str) -> str:
+    """Lines that find words: ``%NAME_at``."""
+    return "".join(f"  %{name}_at = getelementptr i64, ptr {base}, i64 {layout.index(name)}\n" for name in names)
+
+
+def _words(base: str, layout: list[str], *names: str) -> str:
+    """Lines that load words, which are numbers."""
+    return _places(base, layout, *names) + "".join(f"  %{name} = load i64, ptr %{name}_at\n" for name in names)
+
+
+_WALKER = f"""
+define i64 @ngraph_rewrite_walk(i64 %table, i64 %first, i64 %count, ptr %context) {{
+{_places("%context", _CONTEXT, "left")}{_words("%context", _CONTEXT, "budget")}
   store i64 %budget, ptr %left_at
   %stands = call i64 @ngraph_rewrite_rows(i64 %table, i64 %first, i64 %count, ptr %context)
   ret i64 %stands
-}
+}}
 
-define internal i64 @ngraph_rewrite_rows(i64 %table, i64 %first, i64 %count, ptr %context) {
+define internal i64 @ngraph_rewrite_rows(i64 %table, i64 %first, i64 %count, ptr %context) {{
 entry:
   %rows = inttoptr i64 %table to ptr
-  %workers_at = getelementptr i64, ptr %context, i64 1
-  %left_at = getelementptr i64, ptr %context, i64 3
+{_places("%context", _CONTEXT, "left")}{_words("%context", _CONTEXT, "workers")}
   %pool = load ptr, ptr %context
-  %workers = load i64, ptr %workers_at
   %no_pool = icmp eq ptr %pool, null
   br label %row
 row:
@@ -47,13 +62,7 @@ row:
 read:
   %base = mul i64 %i, 4
   %at = getelementptr i64, ptr %rows, i64 %base
-  %at1 = getelementptr i64, ptr %at, i64 1
-  %at2 = getelementptr i64, ptr %at, i64 2
-  %at3 = getelementptr i64, ptr %at, i64 3
-  %address = load i64, ptr %at
-  %args = load i64, ptr %at1
-  %chunks = load i64, ptr %at2
-  %weight = load i64, ptr %at3
+{_words("%at", _ROW, "address", "args", "chunks", "weight")}
   %kernel = inttoptr i64 %address to ptr
   %repeats = icmp eq i64 %address, 0
   br i1 %repeats, label %loop, label %launch
@@ -83,17 +92,8 @@ call:
   br label %chunk
 loop:
   %record = inttoptr i64 %args to ptr
-  %length_at = getelementptr i64, ptr %record, i64 1
-  %moves_at = getelementptr i64, ptr %record, i64 2
-  %moving_at = getelementptr i64, ptr %record, i64 3
-  %times_at = getelementptr i64, ptr %record, i64 4
-  %stands_at = getelementptr i64, ptr %record, i64 5
-  %body = load i64, ptr %record
-  %length = load i64, ptr %length_at
-  %moves = load i64, ptr %moves_at
-  %moving = load i64, ptr %moving_at
-  %flag_at = getelementptr i64, ptr %record, i64 6
-  %inside_at = getelementptr i64, ptr %record, i64 7
+{_words("%record", _RECORD, "body", "length", "moves", "moving")}
+{_places("%record", _RECORD, "times", "stands", "flag", "inside")}
   %flag = load ptr, ptr %flag_at
   %counted = icmp eq ptr %flag, null
   br label %time
@@ -142,23 +142,20 @@ stop:
   ret i64 %next
 end:
   ret i64 %i
-}
+}}
 
 ; As a kernel: walk the whole of one table of several, in this thread alone.
-define void @ngraph_rewrite_walk_one(i64 %tables, i64 %number, i64 %count, i64 %thread) {
+define void @ngraph_rewrite_walk_one(i64 %tables, i64 %number, i64 %count, i64 %thread) {{
   %words = inttoptr i64 %tables to ptr
   %at = mul i64 %number, 3
-  %first_at = getelementptr i64, ptr %words, i64 %at
-  %length_at = getelementptr i64, ptr %first_at, i64 1
-  %context_at = getelementptr i64, ptr %first_at, i64 2
-  %table = load i64, ptr %first_at
-  %length = load i64, ptr %length_at
+  %own = getelementptr i64, ptr %words, i64 %at
+{_words("%own", _TABLE, "table", "length")}{_places("%own", _TABLE, "context")}
   %context = load ptr, ptr %context_at
   %stands = call i64 @ngraph_rewrite_walk(i64 %table, i64 0, i64 %length, ptr %context)
   ret void
-}
+}}
 
-define internal void @ngraph_rewrite_move(i64 %table, i64 %count, i64 %times) {
+define internal void @ngraph_rewrite_move(i64 %table, i64 %count, i64 %times) {{
 entry:
   %moves = inttoptr i64 %table to ptr
   br label %move
@@ -169,9 +166,7 @@ move:
 one:
   %base = mul i64 %i, 2
   %at = getelementptr i64, ptr %moves, i64 %base
-  %at1 = getelementptr i64, ptr %at, i64 1
-  %where = load i64, ptr %at
-  %step = load i64, ptr %at1
+{_words("%at", _MOVE, "where", "step")}
   %slot = inttoptr i64 %where to ptr
   %before = load i64, ptr %slot
   %by = mul i64 %step, %times
@@ -181,10 +176,10 @@ one:
   br label %move
 end:
   ret void
-}
+}}
 
 ; Give what is repeated the place and the arguments it begins with.
-define void @ngraph_rewrite_rewind(i64 %table, i64 %count) {
+define void @ngraph_rewrite_rewind(i64 %table, i64 %count) {{
 entry:
   %records = inttoptr i64 %table to ptr
   br label %next_record
@@ -195,14 +190,7 @@ next_record:
 one:
   %at = getelementptr i64, ptr %records, i64 %i
   %record = load ptr, ptr %at
-  %moves_at = getelementptr i64, ptr %record, i64 2
-  %moving_at = getelementptr i64, ptr %record, i64 3
-  %times_at = getelementptr i64, ptr %record, i64 4
-  %stands_at = getelementptr i64, ptr %record, i64 5
-  %inside_at = getelementptr i64, ptr %record, i64 7
-  %moves = load i64, ptr %moves_at
-  %moving = load i64, ptr %moving_at
-  %times = load i64, ptr %times_at
+{_words("%record", _RECORD, "moves", "moving", "times")}{_places("%record", _RECORD, "stands", "inside")}
   %back = sub i64 0, %times
   call void @ngraph_rewrite_move(i64 %moves, i64 %moving, i64 %back)
   store i64 0, ptr %times_at
@@ -212,7 +200,7 @@ one:
   br label %next_record
 end:
   ret void
-}
+}}
 """
 
 
