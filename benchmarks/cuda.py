@@ -23,7 +23,7 @@ from benchmarks.cuda_networks import network_problems
 from benchmarks.cuda_timing import HEADER, Limits, Row, compare, released
 from benchmarks.cuda_workloads import simple_problems
 from benchmarks.engines import module
-from benchmarks.harness import OURS, options, write
+from benchmarks.harness import OURS, end, options
 from ngraph_rewrite.errors import DeviceError
 from ngraph_rewrite.runtime.cuda.device import SIMULATOR, find_device
 
@@ -130,12 +130,7 @@ def main() -> None:
     for row in rows_of(chosen):
         print(row, flush=True)
         rows.append(row)
-    for line in standing(rows):
-        print(f"# {line}")
-    write(rows, chosen.json)
-    wrong = [f"{row.workload} by {row.engine}: {row.note}" for row in rows if row.wrong]
-    if wrong:
-        raise SystemExit("\n".join(wrong))
+    end(rows, standing(rows), chosen.json)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from rich.status import Status
 
 from benchmarks.comparison import HEADER, Row, Tasks, compare
 from benchmarks.engines import PACKAGES, installed, missing
-from benchmarks.harness import OURS, options, write
+from benchmarks.harness import OURS, end, options
 from benchmarks.limits import measured_limits
 from benchmarks.starting import cache_folders, read_rules, started
 from benchmarks.workloads import every_task
@@ -128,12 +128,7 @@ def main() -> None:
         for row in rows_of(chosen, caches):
             print(row, flush=True)
             rows.append(row)
-    for line in standing(rows):
-        print(f"# {line}")
-    write(rows, chosen.json)
-    wrong = [f"{row.workload} by {row.engine}: {row.note}" for row in rows if row.wrong]
-    if wrong:
-        raise SystemExit("\n".join(wrong))
+    end(rows, standing(rows), chosen.json)
 
 
 if __name__ == "__main__":

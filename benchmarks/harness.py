@@ -11,7 +11,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,16 @@ def write(rows: Iterable[Any], file: Path | None) -> None:
     """Write rows to a file, if there is one to write to."""
     if file is not None:
         file.write_text(json.dumps([asdict(r) for r in rows], indent=1) + "\n", encoding="utf-8")
+
+
+def end(rows: Sequence[Any], says: Iterable[str], file: Path | None) -> None:
+    """Tell what rows come to, write them, and fail if an answer was wrong."""
+    for line in says:
+        print(f"# {line}")
+    write(rows, file)
+    wrong = [f"{row.workload} by {row.engine}: {row.note}" for row in rows if row.wrong]
+    if wrong:
+        raise SystemExit("\n".join(wrong))
 
 
 def _compare(workload: Workload, peers: list[str] | None) -> list[Row]:
