@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
-from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.cpu import CPU
 from ngraph_rewrite.plan.row_order import along_memory, longest_first
+from ngraph_rewrite.plan.scalar_programs import RowProgram
 from ngraph_rewrite.plan.splitting import split
 from ngraph_rewrite.plan.views import Layout
 

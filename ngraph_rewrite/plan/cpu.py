@@ -12,7 +12,7 @@ from ngraph_rewrite.codegen.epilogue import render_epilogue
 from ngraph_rewrite.codegen.form import BROAD, LANES
 from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Tiles, render_map, render_rows, tiles, workspaces
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.plan.collapsing import RowProgram, row_share
+from ngraph_rewrite.plan.collapsing import row_share
 from ngraph_rewrite.plan.convolution_operands import Convolution
 from ngraph_rewrite.plan.convolutions import calls_of
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups
@@ -22,6 +22,7 @@ from ngraph_rewrite.plan.pooling import pooling_call
 from ngraph_rewrite.plan.products import EPILOGUE, Product, as_rows, is_product, product, product_calls
 from ngraph_rewrite.plan.renderer import Epilogues, Parts, Renderer
 from ngraph_rewrite.plan.rows import row_job, thin_job
+from ngraph_rewrite.plan.scalar_programs import RowProgram
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.shares import CHUNK_TIME, Share, nest_share
 from ngraph_rewrite.plan.strips import sizes_for_caches

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.collapsing import JointProgram, collapsed_joint
+from ngraph_rewrite.plan.collapsing import collapsed_joint
 from ngraph_rewrite.plan.fusion import is_storage_read, variable_of
 from ngraph_rewrite.plan.jobs import Job, Piece
 from ngraph_rewrite.plan.launches import Work, base_address, strided, target_of
 from ngraph_rewrite.plan.nests import Load, Position, ScalarStep, Value
 from ngraph_rewrite.plan.operands import Ref, Scratch
+from ngraph_rewrite.plan.scalar_programs import JointProgram
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES
 from ngraph_rewrite.plan.views import Layout, reshaped, row_major
 from ngraph_rewrite.terms.op import Op

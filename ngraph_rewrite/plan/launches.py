@@ -8,13 +8,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.plan.collapsing import ScalarProgram, Told, collapsed
+from ngraph_rewrite.plan.collapsing import collapsed
 from ngraph_rewrite.plan.fusion import is_storage_read, variable_of
 from ngraph_rewrite.plan.jobs import OUTPUT, Job, Piece
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import Call, Ref, Scratch
+from ngraph_rewrite.plan.scalar_programs import ScalarProgram
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES
 from ngraph_rewrite.plan.shares import Grid, Share
+from ngraph_rewrite.plan.spaces import Told
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import DType
 

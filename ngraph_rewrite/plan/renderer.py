@@ -16,12 +16,12 @@ from ngraph_rewrite.plan.shares import CORE, Grid, Share, Speed
 from ngraph_rewrite.terms.op import Op
 
 if TYPE_CHECKING:
-    from ngraph_rewrite.plan.collapsing import RowProgram
     from ngraph_rewrite.plan.convolution_operands import Convolution
     from ngraph_rewrite.plan.fusion import Groups
     from ngraph_rewrite.plan.jobs import Job
     from ngraph_rewrite.plan.operands import Call
     from ngraph_rewrite.plan.products import Product
+    from ngraph_rewrite.plan.scalar_programs import RowProgram
     from ngraph_rewrite.plan.strips import Sizes
 
 

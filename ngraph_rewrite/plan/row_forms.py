@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.fusion import Groups, RowGroup, is_scalar_constant
 from ngraph_rewrite.plan.kinds import MAP, VIEW
 from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.rows import RowBody, row_program
+from ngraph_rewrite.plan.scalar_programs import RowProgram
 from ngraph_rewrite.plan.views import IDENTITIES
 from ngraph_rewrite.terms.op import Op
 

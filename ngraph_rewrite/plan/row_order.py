@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from math import prod
 
-from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.nests import Position
+from ngraph_rewrite.plan.scalar_programs import RowProgram
 from ngraph_rewrite.plan.views import Layout
 
 # Results side by side that are worth a loop of their own.

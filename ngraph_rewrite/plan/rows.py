@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from ngraph_rewrite.plan.collapsing import Collapsed, RowProgram, collapsed_rows
+from ngraph_rewrite.plan.collapsing import Collapsed, collapsed_rows
 from ngraph_rewrite.plan.fusion import REDUCTIONS, Groups, RowGroup
 from ngraph_rewrite.plan.jobs import Job
 from ngraph_rewrite.plan.matrices import Matrix
@@ -24,6 +24,7 @@ from ngraph_rewrite.plan.reciprocals import has_fair_reciprocal, multiplied
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.row_facts import thin
 from ngraph_rewrite.plan.row_order import along_memory, longest_first
+from ngraph_rewrite.plan.scalar_programs import RowProgram
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.splitting import Split, split
 from ngraph_rewrite.plan.views import Layout, row_major

@@ -16,9 +16,9 @@ import numpy as np
 
 from ngraph_rewrite.codegen.loops import REDUCTIONS
 from ngraph_rewrite.codegen.scalar import is_real
-from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.nests import Position, ScalarStep, Value
 from ngraph_rewrite.plan.renderer import Parts, Renderer
+from ngraph_rewrite.plan.scalar_programs import RowProgram
 from ngraph_rewrite.plan.shapes import DTYPE_SIZES
 from ngraph_rewrite.plan.views import Layout, row_major
 from ngraph_rewrite.terms.literal import Literal

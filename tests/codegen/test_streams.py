@@ -15,7 +15,7 @@ from loops_in_code import OTHER_PROCESSORS, innermost_loops, pretending
 from running import Array, Runner, contiguous, nest_arguments
 
 from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Source, Step, render_map, render_rows
-from ngraph_rewrite.plan.collapsing import is_streamed
+from ngraph_rewrite.plan.told_loops import is_streamed
 from ngraph_rewrite.runtime.compiler import assembly
 
 drawn = settings(max_examples=24, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

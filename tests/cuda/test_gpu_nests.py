@@ -28,10 +28,10 @@ from ngraph_rewrite.codegen.nest import MapNest, Operand, RowNest, Step
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.frontend import semi_windows
 from ngraph_rewrite.plan import interleaving
-from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.cuda import renderer
 from ngraph_rewrite.plan.cuda.grids import row_form, row_parts
 from ngraph_rewrite.plan.cuda.maps import map_grid
+from ngraph_rewrite.plan.scalar_programs import RowProgram
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.cuda.device import Launched, find_device

@@ -13,8 +13,8 @@ from ngraph_rewrite.codegen.cuda.lanes import FOUR
 from ngraph_rewrite.codegen.cuda.passes import Passes
 from ngraph_rewrite.codegen.cuda.rows import PLACES, lies_side_by_side
 from ngraph_rewrite.codegen.loops import RowNest
-from ngraph_rewrite.plan.collapsing import RowProgram
 from ngraph_rewrite.plan.renderer import Parts
+from ngraph_rewrite.plan.scalar_programs import RowProgram
 from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.runtime.cuda.hardware import WARP
 from ngraph_rewrite.types.dtypes import as_dtype
