@@ -30,7 +30,8 @@ from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.rewriting import pattern, remembered, rule, rulefile, waivers
 from ngraph_rewrite.rewriting.encoding import Unencodable, decoded, digest, encoded, read_rules, write_rules
-from ngraph_rewrite.rewriting.expression import Expression, Span, check_expression
+from ngraph_rewrite.rewriting.expression import Expression, Span
+from ngraph_rewrite.rewriting.expression_checks import check_expression
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet

@@ -11,10 +11,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ngraph_rewrite.rewriting.expression import Expression, check_expression
+from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.expression_checks import check_expression
+from ngraph_rewrite.rewriting.guard_parts import conjuncts
 from ngraph_rewrite.rewriting.pattern import Build, Pick, subtemplates
 from ngraph_rewrite.rewriting.rule import Rule, Where
-from ngraph_rewrite.rewriting.solving import conjuncts
 from ngraph_rewrite.rewriting.syntax import walk
 
 # So many ways are told apart.

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ngraph_rewrite.rewriting.bounds import WAYS
-from ngraph_rewrite.rewriting.expression import Refused, check_keywords
+from ngraph_rewrite.rewriting.expression_checks import Refused, check_keywords
 from ngraph_rewrite.rewriting.syntax import walk
 
 EITHER, MAYBE = "either", "maybe"

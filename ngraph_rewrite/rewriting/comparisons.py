@@ -7,7 +7,8 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from ngraph_rewrite.rewriting.expression import Refused, conjoined
+from ngraph_rewrite.rewriting.expression import conjoined
+from ngraph_rewrite.rewriting.expression_checks import Refused
 from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.terms.catalogue import find
 

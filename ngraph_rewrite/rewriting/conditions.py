@@ -12,7 +12,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ngraph_rewrite.rewriting.expression import Expression, as_source, conjoined, expression_of
+from ngraph_rewrite.rewriting.expression import Expression, conjoined, expression_of
+from ngraph_rewrite.rewriting.expression_source import as_source
 from ngraph_rewrite.rewriting.hoisting import direct
 from ngraph_rewrite.rewriting.nests import is_searched
 from ngraph_rewrite.rewriting.pattern import App, Var, attribute_names, variables

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ngraph_rewrite.rewriting.expression import as_source
+from ngraph_rewrite.rewriting.expression_source import as_source
 from ngraph_rewrite.rewriting.nests import is_searched
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, subpatterns
 from ngraph_rewrite.rewriting.pieces import op_name

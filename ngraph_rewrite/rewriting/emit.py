@@ -15,7 +15,8 @@ from ngraph_rewrite.rewriting.collapse import collapsing
 from ngraph_rewrite.rewriting.conditional import matchings, normalised
 from ngraph_rewrite.rewriting.emit_rule import applying
 from ngraph_rewrite.rewriting.emit_tree import match_leaf, step_leaf, trying
-from ngraph_rewrite.rewriting.expression import BOUNDED, Expression, as_source, called_functions
+from ngraph_rewrite.rewriting.expression import Expression, called_functions
+from ngraph_rewrite.rewriting.expression_source import BOUNDED, as_source
 from ngraph_rewrite.rewriting.nests import is_searched
 from ngraph_rewrite.rewriting.pattern import (
     App,

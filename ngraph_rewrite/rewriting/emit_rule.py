@@ -16,7 +16,8 @@ from ngraph_rewrite.rewriting.conditional import (
 )
 from ngraph_rewrite.rewriting.conditions import with_rest
 from ngraph_rewrite.rewriting.direct import may_be_direct, taken_apart
-from ngraph_rewrite.rewriting.expression import BOUNDED, Expression, as_source
+from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.expression_source import BOUNDED, as_source
 from ngraph_rewrite.rewriting.frame import REWRITE
 from ngraph_rewrite.rewriting.frame_parts import printable
 from ngraph_rewrite.rewriting.hoisting import hoisted

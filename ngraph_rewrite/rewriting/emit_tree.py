@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ngraph_rewrite.rewriting.crowds import Crowd, Few, Lookup, Several, crowd
-from ngraph_rewrite.rewriting.expression import as_source
+from ngraph_rewrite.rewriting.expression_source import as_source
 from ngraph_rewrite.rewriting.pattern import (
     attribute_names,
     variables,

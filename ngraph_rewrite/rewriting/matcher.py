@@ -23,7 +23,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.rewriting.encoding import Unencodable
-from ngraph_rewrite.rewriting.expression import BOUNDED
+from ngraph_rewrite.rewriting.expression_source import BOUNDED
 from ngraph_rewrite.rewriting.nests import Summaries, chain
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions, term_of
 from ngraph_rewrite.rewriting.remembered import key, set_key

@@ -8,7 +8,7 @@ import re
 import warnings
 
 from ngraph_rewrite.rewriting.bounds import DEPTH, LINE
-from ngraph_rewrite.rewriting.expression import Refused, check_size
+from ngraph_rewrite.rewriting.expression_checks import Refused, check_size
 from ngraph_rewrite.rewriting.frame import check_brackets, visible
 from ngraph_rewrite.rewriting.frame_parts import Piece
 from ngraph_rewrite.rewriting.syntax import parts

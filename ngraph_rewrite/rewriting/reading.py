@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.conditional import template_names
-from ngraph_rewrite.rewriting.expression import Expression, Refused, check_dtype
+from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.expression_checks import Refused, check_dtype
 from ngraph_rewrite.rewriting.nests import IDENTITIES, nests
 from ngraph_rewrite.rewriting.pattern import (
     App,

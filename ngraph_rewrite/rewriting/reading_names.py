@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.bounds import BITS
-from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
+from ngraph_rewrite.rewriting.expression import Expression, Span
+from ngraph_rewrite.rewriting.expression_checks import Refused, check_expression
 from ngraph_rewrite.rewriting.frame_parts import Piece, Text
 from ngraph_rewrite.rewriting.parsing import parse_piece
 from ngraph_rewrite.rewriting.pattern import Num

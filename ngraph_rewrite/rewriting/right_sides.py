@@ -23,7 +23,8 @@ from ngraph_rewrite.rewriting.conditional import (
     pattern_names,
     template_names,
 )
-from ngraph_rewrite.rewriting.expression import Expression, Refused, Span, check_expression
+from ngraph_rewrite.rewriting.expression import Expression, Span
+from ngraph_rewrite.rewriting.expression_checks import Refused, check_expression
 from ngraph_rewrite.rewriting.frame import REWRITE
 from ngraph_rewrite.rewriting.frame_parts import ClauseFrame, FileFrame, Piece, RuleFrame
 from ngraph_rewrite.rewriting.left_sides import check_pattern, with_sorts

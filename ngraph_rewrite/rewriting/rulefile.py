@@ -15,7 +15,8 @@ from ngraph_rewrite.plugins import found_plugin_ops
 from ngraph_rewrite.rewriting.bounds import CLAUSES, RULES, WAIVERS
 from ngraph_rewrite.rewriting.choices import Way, ways
 from ngraph_rewrite.rewriting.declarations import declared
-from ngraph_rewrite.rewriting.expression import Refused, Span
+from ngraph_rewrite.rewriting.expression import Span
+from ngraph_rewrite.rewriting.expression_checks import Refused
 from ngraph_rewrite.rewriting.extension import extended
 from ngraph_rewrite.rewriting.file_text import rule_text
 from ngraph_rewrite.rewriting.frame import REWRITE, read_frame

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
 
 from ngraph_rewrite.rewriting.choices import EITHER, MAYBE
-from ngraph_rewrite.rewriting.expression import Refused, check_keywords, check_part, check_taken
+from ngraph_rewrite.rewriting.expression_checks import Refused, check_keywords, check_part, check_taken
 from ngraph_rewrite.rewriting.frame_parts import DefineFrame
 from ngraph_rewrite.rewriting.reading import ONCE, RESERVED, Reader
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions

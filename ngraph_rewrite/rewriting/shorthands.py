@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ngraph_rewrite.rewriting.bounds import DEPTH, PARTS, SHORTHANDS
-from ngraph_rewrite.rewriting.expression import Refused, check_size
+from ngraph_rewrite.rewriting.expression_checks import Refused, check_size
 from ngraph_rewrite.rewriting.syntax import MARKS, fields_below, parts
 
 # Shorthands by name: parameters and body.

@@ -22,7 +22,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.emit import emit
-from ngraph_rewrite.rewriting.expression import check_expression
+from ngraph_rewrite.rewriting.expression_checks import check_expression
 from ngraph_rewrite.rewriting.instances import first_match
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher

@@ -24,7 +24,8 @@ from ngraph_rewrite.rewriting import bounds
 from ngraph_rewrite.rewriting.attribute_values import value_of
 from ngraph_rewrite.rewriting.checks import check_rules_static
 from ngraph_rewrite.rewriting.emit import emit, emit_matches
-from ngraph_rewrite.rewriting.expression import PROPERTIES, as_source, check_expression
+from ngraph_rewrite.rewriting.expression_checks import PROPERTIES, check_expression
+from ngraph_rewrite.rewriting.expression_source import as_source
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.registry import attribute_functions, term_functions
 from ngraph_rewrite.rewriting.rule import RuleSet

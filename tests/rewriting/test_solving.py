@@ -10,10 +10,11 @@ import pytest
 import ngraph_rewrite  # noqa: F401  (declares the ops)
 from ngraph_rewrite.lowering.passes import library
 from ngraph_rewrite.rewriting.domain import SYMBOLIC
+from ngraph_rewrite.rewriting.guard_parts import conjuncts, equations
 from ngraph_rewrite.rewriting.instances import every_match, first_match, matches
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules
-from ngraph_rewrite.rewriting.solving import Solver, conjuncts, equations
+from ngraph_rewrite.rewriting.solving import Solver
 from ngraph_rewrite.rewriting.trial_bank import TrialBank
 from ngraph_rewrite.testing.strategies import begin, random_domain
 

@@ -7,7 +7,8 @@ import ast
 import copy
 from collections.abc import Iterator, Sequence
 
-from ngraph_rewrite.rewriting.expression import Expression, check_expression
+from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.expression_checks import check_expression
 
 # What is wrong, and the expression in which it is.
 Broken = tuple[str, Expression]
