@@ -218,7 +218,7 @@ __late__ = {
     "Signature": "rewriting.signatures",
     "SortType": "types.sorts",
     "StrategyPass": "lowering.strategy_pass",
-    "add_kernel": "codegen.opkernels",
+    "add_kernel": "codegen.added_kernels",
     "argument_domain": "rewriting.domains",
     "attribute_domain": "rewriting.domains_attributes",
     "bisect": "explaining.bisecting",
@@ -237,7 +237,7 @@ __late__ = {
 
 if TYPE_CHECKING:
     from ngraph_rewrite import testing as testing
-    from ngraph_rewrite.codegen.opkernels import add_kernel
+    from ngraph_rewrite.codegen.added_kernels import add_kernel
     from ngraph_rewrite.explaining.bisecting import bisect
     from ngraph_rewrite.explaining.questions import explain, why_not
     from ngraph_rewrite.lowering.normal_form import normal_form

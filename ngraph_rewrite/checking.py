@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ngraph_rewrite.codegen.opkernels import kernel_text, read_kernel
+from ngraph_rewrite.codegen.opkernel_files import kernel_text, read_kernel
 from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError, RuleFileError
 from ngraph_rewrite.lowering.passes import check_names, library
 from ngraph_rewrite.plugins import load_plugin_ops

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.codegen.opkernels import kernel_text, read_kernel
+from ngraph_rewrite.codegen.opkernel_files import kernel_text, read_kernel
 from ngraph_rewrite.data import data_folder
 from ngraph_rewrite.errors import ArgumentError, NGraphRewriteError
 from ngraph_rewrite.lazy import lazy_module

@@ -13,7 +13,8 @@ from itertools import chain
 from types import MappingProxyType
 
 import ngraph_rewrite as ng
-from ngraph_rewrite.codegen.opkernels import OpKernel, package_kernels
+from ngraph_rewrite.codegen.added_kernels import package_kernels
+from ngraph_rewrite.codegen.opkernels import OpKernel
 from ngraph_rewrite.cuda_programs import Built
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.testing.seldom import long_examples

@@ -16,7 +16,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import cuda_of_packages, cuda_planning, ptx
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.cli import main
-from ngraph_rewrite.codegen.opkernels import read_kernel
+from ngraph_rewrite.codegen.opkernel_files import read_kernel
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.cuda_of_packages import programs_of_packages
 from ngraph_rewrite.cuda_planning import Planned, planned, unused

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
+from ngraph_rewrite.codegen.added_kernels import rendered
 from ngraph_rewrite.codegen.library import render_dot, render_gather, render_random
-from ngraph_rewrite.codegen.opkernels import rendered
 from ngraph_rewrite.plan.attention import attention_call
 from ngraph_rewrite.plan.convolution_operands import CONVOLUTIONS
 from ngraph_rewrite.plan.convolutions import convolution_calls

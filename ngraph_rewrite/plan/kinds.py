@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from ngraph_rewrite.codegen.opkernels import has_kernel
+from ngraph_rewrite.codegen.added_kernels import has_kernel
 from ngraph_rewrite.ops.rejection import DRAWS
 from ngraph_rewrite.plan.views import VIEWS
 from ngraph_rewrite.terms.catalogue import OpDef

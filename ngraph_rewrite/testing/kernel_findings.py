@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ngraph_rewrite.codegen.opkernels import OpKernel, kernel_text, read_kernel
+from ngraph_rewrite.codegen.opkernel_files import kernel_text, read_kernel
+from ngraph_rewrite.codegen.opkernels import OpKernel
 from ngraph_rewrite.errors import DeviceError
 from ngraph_rewrite.testing.findings import FAILED, OPEN, PASSED, Finding
 from ngraph_rewrite.testing.kernels import Body, Draws, check_bodies

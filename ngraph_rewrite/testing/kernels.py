@@ -16,7 +16,8 @@ from hypothesis import assume, given
 from hypothesis.errors import Unsatisfiable
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.codegen.opkernels import OpKernel, kernel_text, read_kernel
+from ngraph_rewrite.codegen.opkernel_files import kernel_text, read_kernel
+from ngraph_rewrite.codegen.opkernels import OpKernel
 from ngraph_rewrite.errors import DeviceError, KernelError, NGraphRewriteError
 from ngraph_rewrite.plugins import load_plugin_ops
 from ngraph_rewrite.runtime.cuda.device import find_device

@@ -14,7 +14,7 @@ from hypothesis import given
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.cli import main
-from ngraph_rewrite.codegen.opkernels import read_kernel
+from ngraph_rewrite.codegen.opkernel_files import read_kernel
 from ngraph_rewrite.testing import WrongKernel, check_kernel, kernel_findings
 from ngraph_rewrite.testing.findings import Finding
 from ngraph_rewrite.testing.kernels import Body, Draws, check_bodies
