@@ -14,20 +14,9 @@ from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.testing.changes import coarse, overflown, poisoned, refilled, settled, shaken
 from ngraph_rewrite.testing.draws import lost_effect, other_draw
-from ngraph_rewrite.testing.evaluate import (
-    Array,
-    Change,
-    Undefined,
-    Values,
-    coarse,
-    evaluate,
-    overflown,
-    poisoned,
-    refilled,
-    settled,
-    shaken,
-)
+from ngraph_rewrite.testing.evaluate import Array, Change, Undefined, Values, evaluate
 from ngraph_rewrite.testing.wide import widened
 from ngraph_rewrite.types.dtypes import BFLOAT16, FLOAT16, DType, finfo, is_float
 from ngraph_rewrite.types.tuples import TupleType, tensors

@@ -26,8 +26,9 @@ from ngraph_rewrite.rewriting.rulefile import parse_rules
 from ngraph_rewrite.terms.catalogue import op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.testing import Literal, term
+from ngraph_rewrite.testing.changes import settled
 from ngraph_rewrite.testing.compare import as_rounded, differ
-from ngraph_rewrite.testing.evaluate import Unknown, settled
+from ngraph_rewrite.testing.evaluate import Unknown
 from ngraph_rewrite.testing.exactness import is_exact, is_exact_sum
 from ngraph_rewrite.testing.findings import FAILED, NONE, OPEN, PASSED, Context, Effort, Finding
 from ngraph_rewrite.testing.mutation.mutants import mutants

@@ -26,8 +26,9 @@ from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
+from ngraph_rewrite.testing.changes import shaken
 from ngraph_rewrite.testing.compare import SHAKES, as_rounded, same_bits
-from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate, shaken
+from ngraph_rewrite.testing.evaluate import Array, Undefined, Values, evaluate
 from ngraph_rewrite.testing.programs.program import Program
 from ngraph_rewrite.testing.whole.checks import Wrong, shown
 from ngraph_rewrite.testing.whole.lowered import LOWERED, Call, LoweredProgram, Setup
