@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import prod
 
 from ngraph_rewrite.plan.accesses import Access, access
 from ngraph_rewrite.plan.buffers import buffers
-from ngraph_rewrite.plan.copies import LayoutCopy, is_echo, layout_copies
-from ngraph_rewrite.plan.costs import Costs
+from ngraph_rewrite.plan.copies import is_echo, layout_copies
 from ngraph_rewrite.plan.epilogues import with_epilogues
 from ngraph_rewrite.plan.fusion import fuse, is_leaf, is_storage_read, variable_of, version_of
 from ngraph_rewrite.plan.gathering import gather_rows
@@ -24,6 +22,7 @@ from ngraph_rewrite.plan.lives import holds_up, let_overwrite, numbered
 from ngraph_rewrite.plan.loops import Band, LoopJob, loop_job, loop_work
 from ngraph_rewrite.plan.nests import CopyFirst, Load, resolve
 from ngraph_rewrite.plan.operands import Ref, Scratch
+from ngraph_rewrite.plan.planned import CopyAll, Cycle, Plan
 from ngraph_rewrite.plan.product_jobs import ProductJob, product_work
 from ngraph_rewrite.plan.prologues import with_prologues
 from ngraph_rewrite.plan.renderer import Renderer
@@ -34,67 +33,6 @@ from ngraph_rewrite.plan.schedule import in_circles, in_order
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.plan.updates import part_only, reads_in_step
 from ngraph_rewrite.terms.op import Op
-
-
-@dataclass
-class Plan:
-    """What to run for one binding of the unknown lengths.
-
-    Attributes:
-        arena: Bytes of memory that lives inside a call.
-        results: The terms whose values are returned, by number; their shapes and dtypes.
-        inlined: Terms that exist in registers only, and the term whose kernel computes them.
-        temporaries: The number of blocks in the arena.
-        echoes: Results that are views of an input: their numbers, and what they see. No kernel runs for them.
-        again: Terms that several kernels compute, each for itself, and the terms that these compute.
-        costs: What decided of terms that several read, between that and memory.
-        origins: What the terms of the plan were before corners were marked, and scans became loops.
-        parts: Those of them that may be a part of what they were, or have other axes.
-        copies: Its layout copies, those of the bodies of its loops once each.
-        home: Where each term lies that has memory, but for those inside loops.
-        accesses: Of each of its work what memory it touches, if the target asks.
-    """
-
-    work: list[Work | Loop]
-    arena: int
-    results: list[Op]
-    inlined: dict[Op, Op] = field(default_factory=dict)
-    temporaries: int = 0
-    echoes: list[tuple[int, Load]] = field(default_factory=list)
-    again: dict[Op, list[Op]] = field(default_factory=dict)
-    costs: dict[Op, Costs] = field(default_factory=dict)
-    origins: dict[Op, Op] = field(default_factory=dict)
-    parts: set[Op] = field(default_factory=set)
-    copies: list[LayoutCopy] = field(default_factory=list)
-    home: Mapping[Op | Scratch, Ref] = field(default_factory=dict)
-    accesses: list[Access] = field(default_factory=list)
-
-    def tell_of(self, body: Plan) -> None:
-        """Tell of the terms of a loop too."""
-        self.inlined.update(body.inlined)
-        self.again.update(body.again)
-        self.costs.update(body.costs)
-        self.copies += body.copies
-
-
-class CopyAll(Exception):
-    """Terms whose elements have to be in memory by themselves."""
-
-    def __init__(self, terms: set[Op]) -> None:
-        super().__init__(terms)
-        self.terms = terms
-
-
-class Cycle(Exception):
-    """Jobs that wait for each other.
-
-    Attributes:
-        terms: What one of them computes that does several things: each by itself might not wait.
-    """
-
-    def __init__(self, terms: set[Op]) -> None:
-        super().__init__(terms)
-        self.terms = terms
 
 
 def parts_of(loops: Iterable[Op], order: Iterable[Op]) -> dict[Op, dict[int, Op]]:

@@ -11,7 +11,7 @@ from collections import ChainMap
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.attempt import Attempt, CopyAll, Cycle, Plan, parts_of
+from ngraph_rewrite.plan.attempt import Attempt, parts_of
 from ngraph_rewrite.plan.bands import banded
 from ngraph_rewrite.plan.closing import close
 from ngraph_rewrite.plan.corners import with_corners
@@ -24,6 +24,7 @@ from ngraph_rewrite.plan.loops import Band
 from ngraph_rewrite.plan.narrowing import narrowed
 from ngraph_rewrite.plan.nesting import nested
 from ngraph_rewrite.plan.operands import Ref
+from ngraph_rewrite.plan.planned import CopyAll, Cycle, Plan
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shares import SHARED_TIME
 from ngraph_rewrite.plan.strip_loops import stripped
