@@ -1,28 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the kernels that depend on the order of elements: stable sorts and binary search."""
+"""Renders stable sorts for a CPU: by digits, by counting, or several lines side by side."""
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
 from ngraph_rewrite.codegen.library import has_dtype, rendered
-from ngraph_rewrite.codegen.scalar import DTYPES, held, is_real
+from ngraph_rewrite.codegen.scalar import DTYPES, held
 from ngraph_rewrite.codegen.source import Source
-from ngraph_rewrite.ops.cpu import MOST_PLACES
 from ngraph_rewrite.types.dtypes import as_dtype
 
 _SHORT = 32  # lines of up to so many elements for each byte of a key are faster sorted by counting than by digits
 # Lines up to so long are sorted side by side, by a network, where digits are not few; each element is a vector then.
 _SIDE_BY_SIDE, _VECTOR = 1024, 8
 _SIDE_BY_SIDE_BYTES, _SIDE_BY_SIDE_PLACES_OF_BYTES = 512, 128
-_AT_ONCE = 512  # values that are searched for together: they and their places are in the first cache
 _MOST = 0xFFFFFFFF  # a position up to here fits below a key of four bytes
 # Lines of so many elements are sorted by fewer digits that are longer: to as many places can be written in the second
 # cache, if the lines are there too.
 _LONG_DIGITS, _LONG_DIGITS_BYTES = 4096, 1 << 22
-
-
 # Where a key is wider than what a position leaves of a number, the number has its lower half first, then the upper one.
 _RAISED = f"""\
 if place > 3 and raised == 0:
@@ -136,36 +131,6 @@ def _bytes(dtype: str) -> int:
     return np.dtype(held(dtype)).itemsize
 
 
-@cache
-def render_first_places(dtype: str, descending: bool, last: bool) -> Source:
-    """Return the kernel of the first ``count`` numbers, at least 1, of an argsort of x[o, :, i], which is contiguous.
-
-    There are at most as many as the op allows, and no more than ``n``; ``rows`` counts the pairs (o, i).
-
-    Args:
-        last: Whether they are the last, from the end: what equals one that was there before goes before it.
-
-    >>> render_first_places("float32", False, False).signature
-    ('rows', 'n', 'inner', 'count', 'x', 'y')
-    """
-    has_dtype(dtype, DTYPES, "first_places")
-    names = ("rows", "n", "inner", "count", "x", "y")
-    precedes = _precedes("v", "u", dtype, descending)
-    if last:
-        precedes = f"not ({precedes})"
-    return rendered("first_places", names, dtype=dtype, precedes=precedes, room=str(2 * MOST_PLACES))
-
-
-@cache
-def render_chosen_places() -> Source:
-    """Return the kernel of the places of the first ``count`` elements that are true in each row of x[r, :].
-
-    >>> render_chosen_places().signature
-    ('rows', 'n', 'count', 'x', 'y')
-    """
-    return rendered("chosen_places", ("rows", "n", "count", "x", "y"))
-
-
 def _sorting(dtype: str, moved: str, result: str, descending: bool, n: object, **holes: str) -> Source:
     """A short line's keys have the position below them where there is room, and are never equal then."""
     digits = _digits(_bytes(dtype), n, can_be_long="raised" not in holes)
@@ -229,103 +194,3 @@ if n > 1 and n <= {most}:
         line = o * n * inner + i
         done = {word}(x + line * {size}, y + line * {8 if order else size}, n, inner, some, space)""",
     }
-
-
-def _precedes(first: str, second: str, dtype: str, descending: bool = False) -> str:
-    """Whether one value has to stand before another."""
-    text = f"{first} {'>' if descending else '<'} {second}"
-    return f"{text} or ({first} == {first} and {second} != {second})" if is_real(dtype) else text
-
-
-class Stored(NamedTuple):
-    """What a sort stores: keys, and positions before the sort, in these dtypes; nothing if one is empty."""
-
-    keys: str = ""
-    order: str = ""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The arguments that say where."""
-        return ("sorted_keys",) * bool(self.keys) + ("order",) * bool(self.order)
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines that store one of each."""
-        lines = [f"store_{self.keys}(sorted_keys, at, keys[found], 2)"] * bool(self.keys)
-        return lines + [f"store_{self.order}(order, at, places[found], 3)"] * bool(self.order)
-
-
-@cache
-def render_tiles(dtype: str, descending: bool, result: Stored, tile: int, places: str = "int32") -> Source:
-    """Return the kernel, for a GPU, that sorts tiles of so many elements of x[o, :, i], ``lines`` short lines a tile.
-
-    ``rows`` counts the pairs (o, i). What is stored lies as x does with ``inner`` replaced by ``apart``. On the way
-    positions are of the dtype `places`.
-
-    >>> render_tiles("float32", False, Stored(keys="float32"), 1024).signature
-    ('rows', 'n', 'inner', 'lines', 'apart', 'x', 'sorted_keys')
-    """
-    has_dtype(dtype, DTYPES, "sort")
-    names = ("rows", "n", "inner", "lines", "apart", "x", *result.names)
-    numbered = "places[number_in_tile] = begin + j"
-    moved = "places[target + place] = places[source + number]"
-    return _in_tiles("sort", names, dtype, descending, result, tile, places, numbered=numbered, moved=moved)
-
-
-@cache
-def render_merge(dtype: str, descending: bool, result: Stored, tile: int, places: str = "int32") -> Source:
-    """Return the kernel, for a GPU, that merges runs of ``width`` elements, a multiple of a tile, of ``rows`` lines.
-
-    ``first_keys`` has the lines side by side, ``first_order``, if positions are stored, where their elements stood.
-    What is stored lies in the lines x[o, :, i] of an array whose last axis has the length ``apart``. On the way
-    positions are of the dtype `places`.
-
-    >>> render_merge("float32", False, Stored(order="int64"), 1024).signature
-    ('rows', 'n', 'width', 'apart', 'first_keys', 'first_order', 'order')
-    """
-    has_dtype(dtype, DTYPES, "sort")
-    source = ("first_keys", *(["first_order"] if result.order else []))
-    names = ("rows", "n", "width", "apart", *source, *result.names)
-    numbered = f"places[number] = load_{places}(first_order, at, 1)"
-    moved = f"places[{tile} + place] = places[number]"
-    return _in_tiles("merge", names, dtype, descending, result, tile, places, numbered=numbered, moved=moved)
-
-
-def _in_tiles(
-    kernel: str,
-    names: tuple[str, ...],
-    dtype: str,
-    descending: bool,
-    result: Stored,
-    tile: int,
-    places: str,
-    **moves: str,
-) -> Source:
-    """A kernel that sorts in shared memory; `moves` are lines that it needs where positions go with keys."""
-    holes = moves if result.order else dict.fromkeys(moves, "")
-    holes["places"] = f"places = shared_{places}({2 * tile})" if result.order else ""
-    holes["stored"] = "\n".join(result.lines)
-    holes |= {"key_precedes": _precedes("key", "other", dtype, descending)}
-    holes |= {"other_precedes": _precedes("other", "key", dtype, descending)}
-    return rendered(kernel, names, "cuda", dtype=dtype, held=held(dtype), tile=str(tile), room=str(2 * tile), **holes)
-
-
-@cache
-def render_searchsorted(dtype: str, right: bool, target: str = "cpu") -> Source:
-    """Return the kernel that finds where v[j] belongs in the ascending x; after what equals it if ``right``.
-
-    >>> render_searchsorted("int32", True).signature
-    ('count', 'length', 'x', 'v', 'y')
-    """
-    has_dtype(dtype, DTYPES, "searchsorted")
-    precedes = _precedes(*(("wanted", "found") if right else ("found", "wanted")), dtype)
-    holes = {"passes": f"not ({precedes})" if right else precedes}
-    if target == "cpu":
-        chosen = "low, low + half" if right else "low + half, low"
-        holes = {"precedes": _without_branches(precedes), "chosen": chosen, "some": str(_AT_ONCE)}
-    return rendered("searchsorted", ("count", "length", "x", "v", "y"), target, dtype=dtype, **holes)
-
-
-def _without_branches(condition: str) -> str:
-    """The same condition, all of which is computed."""
-    return " | ".join(f"({part})" for part in condition.replace(" and ", ") & (").split(" or "))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from math import log2, prod
 
 from ngraph_rewrite.codegen.library_indexed import render_put_along, render_scatter, render_take_along
-from ngraph_rewrite.codegen.library_order import render_chosen_places, render_first_places, render_searchsorted
+from ngraph_rewrite.codegen.library_places import render_chosen_places, render_first_places, render_searchsorted
 from ngraph_rewrite.codegen.library_products import render_batch_dot
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
 from ngraph_rewrite.plan.factor_calls import factors_call, qr_call, triangular_call

@@ -7,7 +7,7 @@ from math import prod
 
 from ngraph_rewrite.codegen.library import render_gather, render_random
 from ngraph_rewrite.codegen.library_indexed import render_take_along
-from ngraph_rewrite.codegen.library_order import render_searchsorted
+from ngraph_rewrite.codegen.library_places import render_searchsorted
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence
 from ngraph_rewrite.plan.cuda.attention import attention_calls
 from ngraph_rewrite.plan.cuda.factors import factors_call, qr_call, triangular_call

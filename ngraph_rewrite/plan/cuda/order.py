@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from math import prod
 
+from ngraph_rewrite.codegen.cuda.sorting import Stored, render_merge, render_tiles
 from ngraph_rewrite.codegen.library_indexed import (
     render_places,
     render_put_along,
     render_scatter,
     render_segments,
 )
-from ngraph_rewrite.codegen.library_order import Stored, render_merge, render_tiles
 from ngraph_rewrite.plan.cuda.grids import grid_for, shared_grid
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.library_calls import how_of
