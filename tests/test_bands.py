@@ -107,13 +107,6 @@ def largest(loop: Loop, h: Op, x: Op) -> Op:
     return h * 0.5 + ng.max(x * h, reduction_axes=["H"])
 
 
-def halves(loop: Loop, h: Op, x: Op) -> Op:
-    left, right = h[:, :3], ng.tanh(x[:, 3:])
-    return ng.concat_along_axis([ng.cast_axes(right, left.axes), left], left.axes[1]) * 0.9 + ng.cast_axes(
-        x, [loop.samples, ng.Axis(None, HIDDEN)]
-    )
-
-
 STEPS = [product, product_of_rows, weights_first, biased, masked, normalised, largest]
 
 

@@ -16,7 +16,6 @@ from ngraph_rewrite.rewriting.rulefile import parse_rules
 
 H = ng.Axis("H", 3)
 X = ng.placeholder([H], name="x")
-Y = ng.placeholder([H], name="y")
 s = ng.strategies
 TWICE = parse_rules("simplify axes\nrule twice: negative(negative(x)) => x\n", "own.rules", "own")
 NAT = ng.signature("disabled_nat")

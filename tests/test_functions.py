@@ -18,7 +18,7 @@ from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.testing import WrongRule, check_rule
 
 TARGETS = ng.transformer_choices()
-H, W = ng.Axis("H", 3), ng.Axis("W", 2)
+H = ng.Axis("H", 3)
 VALUES = np.array([1.0, 2.0, 3.0])
 
 

@@ -87,14 +87,6 @@ def gated(net: Net, x: Op) -> Op:
     return ng.select(ng.greater(x, y), x * y, ng.minimum(y, 0.5))
 
 
-def padded(net: Net, x: Op) -> Op:
-    return ng.pad(x, {"H": (1, 2), "W": (0, 1)})
-
-
-def sliced(net: Net, x: Op) -> Op:
-    return ng.slice_along_axis(x, "W", slice(1, None))
-
-
 def weighed(net: Net, x: Op) -> Op:
     """An operand that no convolution has a part in, of the same axes."""
     return x * net.weight(*x.axes)

@@ -174,7 +174,6 @@ def test_a_layer_learns_what_came_first() -> None:
     assert np.mean(losses[-10:]) < 0.05 < 0.2 < losses[0]
 
 
-GATE = ng.Axis("gate", 4)
 WRONG: list[tuple[type[Exception], str, Any]] = [
     (AxesError, "give three axes: 4 gates", lambda x, w, u: ng.lstm(x, w, w)),
     (AxesError, "give three axes: 3 gates", lambda x, w, u: ng.gru(x, w, u)),

@@ -18,7 +18,7 @@ from ngraph_rewrite.plan.plan import make_plan
 from ngraph_rewrite.terms.op import Op
 
 H, W = ng.Axis("H", 24), ng.Axis("W", 40)
-C, N = ng.Axis("C", 6), ng.Axis("N", 32)
+N = ng.Axis("N", 32)
 
 
 def launched(returns: Any, *inputs: ng.Op) -> list[str]:

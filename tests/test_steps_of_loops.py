@@ -54,10 +54,6 @@ def calls(target: str, returns: Any, inputs: list[Op], values: list[Any], thread
         return [np.asarray(r) for r in computation(*values)], computation.stats() if target == "cpu" else None
 
 
-def per_step(stats: Any, outside: int) -> float:
-    return (stats["launches"] - outside) / TIMES
-
-
 # -- layers ---------------------------------------------------------------------------------------------------------
 
 

@@ -14,10 +14,9 @@ from ngraph_rewrite.types.tensor import TensorType
 
 H, W, N, T = Axis("H", 2), Axis("W", 3), Axis("N", None), Axis("T", 2)
 HW, WH, X = TensorType("float32", [H, W]), TensorType("float32", [W, H]), TensorType("float32", [Axis("H", 5)])
-INTS, BOOLS, UNKNOWN = HW.with_dtype("int32"), HW.with_dtype("bool"), TensorType("float32", [N, W])
+BOOLS, UNKNOWN = HW.with_dtype("bool"), TensorType("float32", [N, W])
 P23, P32, P6 = (TensorType("float32", [Axis(None, n) for n in s]) for s in ((2, 3), (3, 2), (6,)))
 P23_64, P23_BOOL, PN3 = P23.with_dtype("float64"), P23.with_dtype("bool"), UNKNOWN.stripped()
-FLAT = TensorType("float32", [Axis.flattened([H, W])])
 
 CASES: list[tuple[str, tuple[TensorType, ...], dict[str, Any], type[Exception], str]] = [
     # semi: exactly equal, and no names

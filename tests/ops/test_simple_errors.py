@@ -22,7 +22,6 @@ def of(*shape: Any, dtype: str = "float32") -> TensorType:
 X, X4, XR, INTS, BOOLS = of(3, N(2)), of(3, N(4)), of(3, R(5)), of(3, N(2), dtype="int64"), of(3, N(2), dtype="bool")
 TWICE = TensorType("float32", [Axis(None, 2, "sample"), Axis(None, 3, "sample")])
 BOTH = TensorType("float32", [Axis(None, 2, ("sample", "recurrent"))])
-NAMED = TensorType("float32", {"H": 3})
 
 CASES: list[tuple[str, tuple[TensorType, ...], dict[str, Any], type[Exception], str]] = [
     ("exp", (TWICE,), {}, errors.AxesError, "mark one axis N and one R"),

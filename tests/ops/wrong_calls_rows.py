@@ -30,7 +30,7 @@ def by(dtype: str = "float32", **lengths: int) -> TensorType:
     return TensorType(dtype, lengths)
 
 
-SCALAR, V3, M23, M34, INTS, BOOLS = of(), of(3), of(2, 3), of(3, 4), of(2, dtype="int64"), of(2, 3, dtype="bool")
+SCALAR, V3, M23, M34, INTS = of(), of(3), of(2, 3), of(3, 4), of(2, dtype="int64")
 HW, H, NAMED_INTS = by(H=2, W=3), by(H=2), by("int64", H=2)
 VALUE, DTYPE, RANGE = errors.AttributeValueError, errors.DTypeError, errors.OutOfRangeError
 WINDOW: dict[str, Any] = {

@@ -42,7 +42,7 @@ launch, apply = cuda_kernels.launch, cuda_kernels.apply
 SIMULATED, EMULATED = cuda_kernels.SIMULATED, cuda_kernels.EMULATED
 watched = pytest.mark.skipif(not (SIMULATED or EMULATED), reason="a device does not look where it reads and writes")
 
-few, fewer = examples(15), examples(8)
+few = examples(15)
 
 Array = np.ndarray[Any, Any]
 INTEGERS = [dtype for dtype in DTYPES if dtype.startswith(("int", "uint"))]

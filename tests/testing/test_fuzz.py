@@ -21,7 +21,6 @@ from ngraph_rewrite.testing.whole.lowered import Setup, setup_of
 from ngraph_rewrite.testing.whole.processes import Elsewhere
 from ngraph_rewrite.testing.whole.suite import ASKED, wrong_in
 
-CHEAP = [kind for kind in EVERY if kind not in ("cpu", "processes")]
 PLANTED = {
     "self": "rule self: x - x => x",
     "turn": "rule turn @real: transpose(transpose(x, perm=p), perm=q) => reshape(x, shape=self.shape)",

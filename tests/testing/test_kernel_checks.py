@@ -44,7 +44,7 @@ on cpu:
         for i in range(chunk_start(count, chunk, nchunks), chunk_start(count, chunk + 1, nchunks)):
             store_float32(self, i, load_float32(x, i, 0) + load_float32(x, i, 0), 1)
 """
-LOAD, STORE, SECOND = "load_float32(x, i, 0) +", "store_float32(self, i,", "+ load_float32(x, i, 0)"
+STORE, SECOND = "store_float32(self, i,", "+ load_float32(x, i, 0)"
 FOREVER = KERNEL.replace(
     "        for i", "        while count > 1:\n            count = count * 3 % 1000 + 2\n        for i"
 )
