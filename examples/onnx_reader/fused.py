@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+import ngraph_rewrite as ng
 from onnx_reader import activations as own
 from onnx_reader.quantized import dequantize, matmul_integer
 from onnx_reader.recurrent import lstm
-from onnx_reader.reducing import layer_normalization
-from onnx_reader.table import ModelError, Value, cast, op
+from onnx_reader.reducing import gemm, layer_normalization, statistics_of
+from onnx_reader.table import ModelError, Value, cast, count, op, space
 from onnx_reader.windows import conv
 
 ACTIVATIONS: dict[str, Callable[..., Value]] = {
@@ -47,13 +48,51 @@ def skip_layer_normalization(
     return (*found, whole)[:outputs]
 
 
+@op("com.microsoft.SkipSimplifiedLayerNormalization")
+def skip_rms_normalization(
+    x: Value, skip: Value, scale: Value, bias: Value = None, *, epsilon: float = 1e-12, outputs: int
+) -> Any:
+    """The last of four outputs is the sum, the second is none."""
+    whole = x + skip if bias is None else x + skip + bias
+    y, size = simplified_layer_normalization(whole, scale, epsilon=epsilon)
+    return (y, None, size, whole)[:outputs]
+
+
+@op("SimplifiedLayerNormalization")
+def simplified_layer_normalization(
+    x: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
+) -> Any:
+    """An operator that onnxruntime has among the standard ones."""
+    axes, wide = tuple(range(axis % len(x.shape), len(x.shape))), statistics_of(x, stash_type)
+    size = 1 / np.sqrt(np.mean(wide * wide, axis=axes, keepdims=True) + epsilon)
+    return cast(wide * size, scale.dtype) * scale, size
+
+
+@op("com.microsoft.EmbedLayerNormalization")
+def embed_layer_normalization(
+    ids: Value, segments: Value, words: Value, places: Value, kinds: Value, scale: Value, shift: Value,
+    mask: Value = None, at: Value = None, *, epsilon: float = 1e-12, mask_index_type: int = 0, outputs: int,
+) -> Any:  # fmt: skip
+    """A word, its place and the segment that it is in. The second output has the number of words of each sample."""
+    whole = _chosen(words, ids) + _chosen(places, count(ids.shape[1]) if at is None else at)
+    whole = whole if segments is None else whole + _chosen(kinds, segments)
+    found, *_ = layer_normalization(whole, scale, shift, epsilon=epsilon, outputs=1)
+    zeros = ng.numpy.zeros((ids.shape[0],), dtype="int32")
+    sizes = zeros if mask is None else cast(np.sum(mask, axis=1), np.int32)
+    return (found, sizes, whole)[:outputs]
+
+
+def _chosen(table: Value, places: Value) -> Value:
+    return space(table, places).take(table, places, axis=0)
+
+
 @op("com.microsoft.FusedMatMul")
 def fused_matmul(
     x: Value, y: Value, *, alpha: float = 1.0, transA: int = 0, transB: int = 0, transBatchA: int = 0,
     transBatchB: int = 0,
 ) -> Value:  # fmt: skip
-    if transBatchA or transBatchB:
-        raise ModelError("FusedMatMul with batches that are transposed is not supported")
+    """A batch may stand between the axes of the matrices."""
+    x, y = (np.moveaxis(v, 0, -2) if turn else v for v, turn in ((x, transBatchA), (y, transBatchB)))
     x, y = (np.swapaxes(v, -1, -2) if turn else v for v, turn in ((x, transA), (y, transB)))
     return np.matmul(x, y) if alpha == 1 else alpha * np.matmul(x, y)
 
@@ -70,10 +109,23 @@ def fused_conv(
     **how: Any,
 ) -> Value:
     y = conv(x, w, b, **how)
-    y = y if z is None else y + z
+    return _activated(y if z is None else y + z, activation, activation_params)
+
+
+def _activated(y: Value, activation: str, numbers: Any) -> Value:
     if activation and activation not in ACTIVATIONS:
         raise ModelError(f"the activation {activation} is not supported")
-    return ACTIVATIONS[activation](y, *activation_params) if activation else y
+    return ACTIVATIONS[activation](y, *numbers) if activation else y
+
+
+@op("com.microsoft.FusedGemm", like=gemm)
+def fused_gemm(
+    x: Value, y: Value, z: Value = None, *, activation: str = "", activation_alpha: float | None = None,
+    activation_beta: float | None = None, activation_gamma: float | None = None, **how: Any,
+) -> Value:  # fmt: skip
+    """An attribute that the activation does not take may be there, too."""
+    takes = {"LeakyRelu": (activation_alpha,), "HardSigmoid": (activation_alpha, activation_beta)}.get(activation, ())
+    return _activated(gemm(x, y, z, **how), activation, takes)
 
 
 @op("com.microsoft.DynamicQuantizeMatMul")

@@ -18,7 +18,7 @@ from onnx_reader.windows import conv
 
 def _beside(v: Value, x: Value, axis: int, block: int = 0) -> Value:
     """Numbers for the whole of `x`, for each place along an axis, or for blocks of places, as they stand beside `x`."""
-    if block:
+    if block and v.shape:
         at = axis % len(x.shape)
         return np.repeat(v, block, axis=at)[(*(slice(None),) * at, slice(0, x.shape[at]))]
     return v if len(v.shape) != 1 else np.reshape(v, (-1, *(1,) * (len(x.shape) - 1 - axis % len(x.shape))))

@@ -28,6 +28,7 @@ WITH_LENGTHS = frozenset(
     Where""".split()
 )
 DRAWS = ("Dropout", "RandomNormalLike", "RandomUniformLike")  # whose results are others with each call
+DEQUANTIZED = ("DequantizeLinear", "com.microsoft.DequantizeLinear")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -101,15 +102,17 @@ class Walk:
     def weights(self, graph: onnx.GraphProto, trainable: bool) -> dict[str, Value]:
         """What a graph brings: floats with axes as variables, the rest as arrays, since shapes are made of it.
 
-        Some exporters have constants instead; of these, single numbers are no weights.
+        Some exporters have constants instead; of these, single numbers are no weights. What is packed stays so: of
+        a constant all floats would be computed before the first call.
         """
         fixed = {name for n in graph.node if n.op_type == "BatchNormalization" for name in n.input[3:5]}
+        packed = {n.input[1] for n in graph.node if n.op_type == "MatMulNBits"}
         found: dict[str, Value] = {t.name: array_of(t) for t in graph.initializer}
         made = {n.output[0]: array_of(n.attribute[0].t) for n in graph.node if is_tensor(n)}
         found |= {name: array for name, array in made.items() if array.size > 1}
         for name, array in found.items():
-            if trainable and array.ndim and array.dtype in FLOATS:
-                make = ng.persistent_tensor if name in fixed else ng.variable
+            if name in packed or trainable and array.ndim and array.dtype in FLOATS:
+                make = ng.persistent_tensor if name in fixed | packed else ng.variable
                 found[name] = make(array.shape, array.dtype, initial_value=array, name=name)
                 self.arrays[found[name]] = array
         return found
@@ -152,7 +155,7 @@ class Walk:
                 return folded([product], inputs)
             if entry is not None:
                 found = self.call(entry, node, inputs, attributes, scope)
-                if full_name(node) == "DequantizeLinear" and attributes.keys() <= {"axis"}:
+                if full_name(node) in DEQUANTIZED and attributes.keys() <= {"axis"}:
                     self.quantized[node.output[0]] = Quantized(*inputs, **attributes)
                 if node.op_type == "Cast" and is_term(found[0]) and not is_term(inputs[0]):
                     self.counts[found[0]] = inputs[0]
@@ -181,15 +184,16 @@ class Walk:
         scope: dict[str, Value],
     ) -> Sequence[Value]:
         """What the table's function gives."""
-        more = ", ".join(sorted(attributes.keys() - entry.attributes))
+        more = ", ".join(sorted(attributes.keys() - entry.attributes - set(entry.asks)))
         if more:
             raise ModelError(f"the attribute {more} is not supported", do="add it to the function in the table")
         if node.op_type not in WITH_LENGTHS or any(map(is_term, inputs)):
             places = [n in entry.known for n in entry.names] + [False] * len(inputs)
             inputs = [v if k else unless_lengths(v) for v, k in zip(inputs, places, strict=False)]
         given = [self.known(v, n) if n in entry.known else v for v, n in zip(inputs, entry.names, strict=False)]
+        own = [a for a in entry.asks if a not in attributes]
         asked = {"outputs": len(node.output), "opset": self.versions.get(domain(node.domain), 1), "scope": scope}
-        found = entry.function(*given, *inputs[len(given) :], **attributes, **{a: asked[a] for a in entry.asks})
+        found = entry.function(*given, *inputs[len(given) :], **attributes, **{a: asked[a] for a in own})
         return found if isinstance(found, tuple) else (found,)
 
     def known(self, value: Value, name: str) -> Value:

@@ -75,7 +75,7 @@ for name in REDUCTIONS:
 # -- softmax ------------------------------------------------------------------------------------------------
 
 
-def _softmax(x: Value, axis: int) -> Value:
+def softmax(x: Value, axis: int) -> Value:
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 
@@ -103,7 +103,7 @@ def _along(name: str, function: Any) -> None:
         return np.reshape(one_axis(flat, axis=1), x.shape)
 
 
-for name, function in (("Softmax", _softmax), ("LogSoftmax", _log_softmax), ("Hardmax", _hardmax)):
+for name, function in (("Softmax", softmax), ("LogSoftmax", _log_softmax), ("Hardmax", _hardmax)):
     _along(name, function)
 
 
@@ -117,7 +117,7 @@ def standardized(x: Value, axes: tuple[int, ...], epsilon: float) -> tuple[Value
     return (x - mean) * scale, mean, scale
 
 
-def _wide(x: Value, stash_type: int = 1) -> Value:
+def statistics_of(x: Value, stash_type: int = 1) -> Value:
     """`x` in the dtype that statistics have, if that is a wider one."""
     own = dtype_of(stash_type)
     return cast(x, own) if np.dtype(x.dtype).itemsize < own.itemsize else x
@@ -141,7 +141,7 @@ def batch_normalization(
     if not (training_mode or old):
         factor = scale / np.sqrt(variance + epsilon)
         return cast(x * _by_channel(factor, x) + _by_channel(shift - mean * factor, x), x.dtype)
-    axes, wide = (0, *range(2, len(x.shape))) if spatial else (0,), _wide(x)
+    axes, wide = (0, *range(2, len(x.shape))) if spatial else (0,), statistics_of(x)
     y = standardized(wide, axes, epsilon)[0] * _by_channel(scale, x) + _by_channel(shift, x)
     own = [cast(f(wide, axis=axes), mean.dtype) for f in (np.mean, np.var)]
     kept = [a * momentum + b * (1 - momentum) for a, b in zip((mean, variance), own, strict=True)]
@@ -160,7 +160,7 @@ def layer_normalization(
     outputs: int,
 ) -> Any:  # fmt: skip
     axes = tuple(range(axis % len(x.shape), len(x.shape)))
-    y, *statistics = standardized(_wide(x, stash_type), axes, epsilon)
+    y, *statistics = standardized(statistics_of(x, stash_type), axes, epsilon)
     y = cast(y, x.dtype) * scale
     return (y if shift is None else y + shift, *(cast(v, dtype_of(stash_type)) for v in statistics))[:outputs]
 
@@ -171,7 +171,7 @@ def group_normalization(
 ) -> Value:
     n, c, *places = x.shape
     grouped = np.reshape(x, (n, num_groups, c // num_groups, *places))
-    y, *_ = standardized(_wide(grouped, stash_type), tuple(range(2, len(places) + 3)), epsilon)
+    y, *_ = standardized(statistics_of(grouped, stash_type), tuple(range(2, len(places) + 3)), epsilon)
     y = cast(np.reshape(y, x.shape), x.dtype)
     return y * _by_channel(scale, x) + _by_channel(shift, x)
 
@@ -179,7 +179,7 @@ def group_normalization(
 @op("RMSNormalization")
 def rms_normalization(x: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1) -> Value:
     axes = tuple(range(axis % len(x.shape), len(x.shape)))
-    wide = _wide(x, stash_type)
+    wide = statistics_of(x, stash_type)
     return cast(wide / np.sqrt(np.mean(wide * wide, axis=axes, keepdims=True) + epsilon), scale.dtype) * scale
 
 

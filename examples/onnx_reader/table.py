@@ -40,8 +40,8 @@ class Entry(NamedTuple):
 
     Attributes:
         known: The names of inputs that have to be known.
-        asks: What the function is given, too: how many ``outputs`` there are, the ``opset``, and the ``scope``, which
-            has all values of the graph by their names.
+        asks: What the function is given, too, unless an attribute has that name: how many ``outputs`` there are, the
+            ``opset``, and the ``scope``, which has all values of the graph by their names.
     """
 
     since: int
