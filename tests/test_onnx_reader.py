@@ -660,6 +660,14 @@ SAID: dict[str, tuple[int, str, dict[str, Any], list[Any]]] = {
          "g": np.zeros((1, 1, 1, 2), "f")},
         [np.array([0, 25, 75, 138, 212, 250], np.uint8), np.array([[[[15]]]], np.uint8)],
     ),
+    "images are resized, however many there are": (
+        19, """agraph (float[n, 1, 2] x) => (float[n, 1, 4] y) {
+            n = Shape <start = 0, end = 2> (x)
+            four = Constant <value_ints = [4]> ()
+            sizes = Concat <axis = 0> (n, four)
+            y = Resize (x, , , sizes) }""",
+        {"x": np.array([[[1, 2]]] * 3, "f")}, [np.array([[[1, 1, 2, 2]]] * 3, "f")],
+    ),
     "an exclusive sum of no elements is none": (
         14, "agraph (float[0] x, int64 i) => (float[0] y) { y = CumSum <exclusive = 1> (x, i) }",
         {"x": np.zeros(0, "f"), "i": np.array(0)}, [np.zeros(0, "f")],
@@ -781,6 +789,10 @@ REFUSED = {
     "agraph (float[n] x) => (float[m] y) { s = Shape (x)\n k = Constant <value_int = 0> ()\n n = Gather (s, k)\n"
     "end = Cast <to = 1> (n)\n a = Constant <value_float = 0.5> ()\n b = Constant <value_float = 1.0> ()\n"
     "y = Range (a, end, b) }": "a range of parts of one",
+    "agraph (float[n, k] x, float[m] z) => (float[i] y) { a = Size (x)\n b = Size (z)\n c = Div (a, b)\n"
+    "d = Reshape (c, one)\n y = Reshape (x, d) }": r'(?s)divided by m .*say more of k, m, n.*"m": ng.Length.symbol\("k"\)',
+    "agraph (float[n, 2] x, int64[1] m) => (float[n, i] y) { n = Shape <end = 1> (x)\n s = Concat <axis = 0> (n, n)\n"
+    "y = Resize (x, , , s) }": "a resized image has the unknown length n",
     "agraph (float[3] x) => (float[3] y) { y = own.unknown (x) }": "the operator own.unknown is not supported",
     "agraph (float[3] x) => (float[3] y) { y = Relu <slope = 1> (x) }": "the attribute slope is not supported",
     "agraph (string[3] x) => (string[3] y) { y = Identity (x) }": "the dtype STRING",

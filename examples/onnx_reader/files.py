@@ -31,8 +31,10 @@ def located(error: ng.NGraphRewriteError, node: onnx.NodeProto, inputs: Sequence
     where = f"the node {node.name or '(no name)'}: {', '.join(node.output)} = {node.op_type}({', '.join(node.input)})"
     if isinstance(error, NotKnown):
         return NotKnown(error.what, error.value, where)
-    names = _uncertain([v.shape for v in inputs if isinstance(v, ng.Op)])
-    do = _more_lengths(names) if names and isinstance(error, ng.AxesError) else error.do
+    lengths = [v.reshape(-1) for v in inputs if isinstance(v, np.ndarray) and v.dtype == object]
+    names = _uncertain(lengths + [v.shape for v in inputs if isinstance(v, ng.Op)])
+    unsure = isinstance(error, ng.AxesError) or isinstance(error, ng.LengthError) and not error.do
+    do = _more_lengths(names) if names and unsure else error.do
     return ModelError(error.what, where=where, do=do)
 
 

@@ -92,11 +92,20 @@ def _new_lengths(old: Sequence[Any], scales: Value, sizes: Value, policy: str) -
         new = [n * s if isinstance(s, int) else int(np.floor(n * s)) for n, s in zip(own, factors, strict=True)]
         return new, factors
     if policy == "stretch":
-        parts = [None if isinstance(n, ng.Length) else int(m) / n for n, m in zip(old, sizes, strict=True)]
-        return [int(m) for m in sizes], [int(p) if p is not None and p == int(p) else p for p in parts]
+        pairs = [_stretched(n, m) for n, m in zip(old, sizes, strict=True)]
+        return [m for m, _ in pairs], [p for _, p in pairs]
     own = [known_length(n, "an image") for n in old]
     one = (min if policy == "not_larger" else max)(int(m) / n for n, m in zip(own, sizes, strict=True))
     return [int(np.floor(n * one + 0.5)) for n in own], [one] * len(own)
+
+
+def _stretched(n: Any, wanted: Any) -> tuple[Any, Any]:
+    """A new length, and how many times the old one it is; one that is not known yet is as it was."""
+    if n == wanted:
+        return n, 1
+    m = known_length(wanted, "a resized image")
+    part = None if isinstance(n, ng.Length) else m / n
+    return m, int(part) if part is not None and part == int(part) else part
 
 
 def coordinates(mode: str, n: int, m: int, scale: float, region: Sequence[float]) -> np.ndarray:
