@@ -790,7 +790,7 @@ REFUSED = {
     "end = Cast <to = 1> (n)\n a = Constant <value_float = 0.5> ()\n b = Constant <value_float = 1.0> ()\n"
     "y = Range (a, end, b) }": "a range of parts of one",
     "agraph (float[n, k] x, float[m] z) => (float[i] y) { a = Size (x)\n b = Size (z)\n c = Div (a, b)\n"
-    "d = Reshape (c, one)\n y = Reshape (x, d) }": r'(?s)divided by m .*say more of k, m, n.*"m": ng.Length.symbol\("k"\)',
+    "d = Reshape (c, one)\n y = Reshape (x, d) }": r'(?s)divided by m .*of k, m, n.*"m": ng.Length.symbol\("k"\)',
     "agraph (float[n, 2] x, int64[1] m) => (float[n, i] y) { n = Shape <end = 1> (x)\n s = Concat <axis = 0> (n, n)\n"
     "y = Resize (x, , , s) }": "a resized image has the unknown length n",
     "agraph (float[3] x) => (float[3] y) { y = own.unknown (x) }": "the operator own.unknown is not supported",

@@ -11,6 +11,7 @@ from onnx import helper
 
 import ngraph_rewrite as ng
 from onnx_reader.files import dtype_of
+from onnx_reader.small import any_dtype_of, converted
 from onnx_reader.table import Value, cast, is_term, op, term
 
 UNARY = {
@@ -147,13 +148,13 @@ def where(condition: Value, x: Value, y: Value) -> Value:
 
 @op("Cast")
 def cast_to(x: Value, *, to: int, saturate: int = 1, round_mode: str = "up") -> Value:
-    dtype = dtype_of(to)
-    return x if x.dtype == object and dtype.kind in "iu" else cast(x, dtype)
+    dtype = any_dtype_of(to)
+    return x if x.dtype == object and dtype.kind in "iu" else converted(x, dtype, saturate)
 
 
 @op("CastLike")
 def cast_like(x: Value, y: Value, *, saturate: int = 1, round_mode: str = "up") -> Value:
-    return x if x.dtype == object and np.dtype(y.dtype).kind in "iuO" else cast(x, y.dtype)
+    return x if x.dtype == object and np.dtype(y.dtype).kind in "iuO" else converted(x, y.dtype, saturate)
 
 
 @op("Identity")

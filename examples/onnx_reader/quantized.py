@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onnx_reader.files import dtype_of
+from onnx_reader.small import FLOATS, any_dtype_of, converted, limits, nearest, widened
 from onnx_reader.table import Value, cast, is_term, op
 from onnx_reader.windows import conv
 
@@ -29,13 +30,19 @@ def quantize(
     x: Value, scale: Value, zero: Value = None, *, axis: int = 1, block_size: int = 0, output_dtype: int = 0,
     precision: int = 0, saturate: int = 1,
 ) -> Value:  # fmt: skip
-    """The quotient has the dtype of the scale, or that of `precision`; sums of 16-bit floats would be rounded."""
-    wanted = zero.dtype if zero is not None else dtype_of(output_dtype) if output_dtype else np.uint8
-    limits, own = np.iinfo(wanted), dtype_of(precision) if precision else scale.dtype
-    steps = np.round(cast(x, own) / cast(_beside(scale, x, axis, block_size), own))
+    """The quotient has the dtype of the scale, or that of `precision`; sums of 16-bit floats would be rounded.
+
+    Floats have the zero 0.
+    """
+    wanted = np.dtype(zero.dtype if zero is not None else any_dtype_of(output_dtype) if output_dtype else np.uint8)
+    own = dtype_of(precision) if precision else scale.dtype
+    quotient = cast(x, own) / cast(_beside(scale, x, axis, block_size), own)
+    if wanted in FLOATS:
+        return nearest(quotient, wanted, saturate)
     wide = np.float32 if np.dtype(own).itemsize < 4 else own
-    steps = cast(steps, wide) if zero is None else cast(steps, wide) + cast(_beside(zero, x, axis, block_size), wide)
-    return cast(np.clip(steps, limits.min, limits.max), wanted)
+    steps = cast(np.round(quotient), wide)
+    steps = steps if zero is None else steps + cast(_beside(widened(zero), x, axis, block_size), wide)
+    return converted(np.clip(steps, *limits(wanted)), wanted)
 
 
 @op("DequantizeLinear")

@@ -19,6 +19,7 @@ import ngraph_rewrite as ng
 from onnx_reader.bodies import Body
 from onnx_reader.files import array_of, definition, domain, dtype_of, full_name, is_tensor, located, placeholders
 from onnx_reader.quantized import PRODUCTS, Quantized
+from onnx_reader.small import widened
 from onnx_reader.table import Entry, ModelError, NotKnown, Value, cast, find, is_term, settled, unless_lengths
 
 # Where NumPy computes with lengths that are not known yet; to other operators they are terms.
@@ -78,7 +79,9 @@ def read(
 
 
 def _declared(value: Value, info: onnx.ValueInfoProto) -> Value:
-    """A result: lengths that are not known yet are a term, of the dtype that the model says."""
+    """A result: lengths that are not known yet are a term, of the dtype that the model says, if terms have that."""
+    if is_term(value) and info.type.tensor_type.elem_type:
+        dtype_of(info.type.tensor_type.elem_type)
     lengths = isinstance(value, np.ndarray) and value.dtype == object
     return cast(value, dtype_of(info.type.tensor_type.elem_type or onnx.TensorProto.INT64)) if lengths else value
 
@@ -156,7 +159,7 @@ class Walk:
             if entry is not None:
                 found = self.call(entry, node, inputs, attributes, scope)
                 if full_name(node) in DEQUANTIZED and attributes.keys() <= {"axis"}:
-                    self.quantized[node.output[0]] = Quantized(*inputs, **attributes)
+                    self.quantized[node.output[0]] = Quantized(*map(widened, inputs), **attributes)
                 if node.op_type == "Cast" and is_term(found[0]) and not is_term(inputs[0]):
                     self.counts[found[0]] = inputs[0]
                 own = node.op_type in DRAWS or any(map(callable, attributes.values()))
