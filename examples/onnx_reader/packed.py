@@ -2,7 +2,7 @@
 """Weights of 2, 4 or 8 bits, several to a byte, whose blocks have a scale each: floats only a piece at a time.
 
 A table's rows are unpacked once they are chosen. Rows of a matrix are floats one piece after another, each of which
-caches hold: the product takes about as long as one of floats, of whose memory the weights take a part.
+caches hold: for a few rows a product takes about as long as one of floats, for a single one nearly twice as long.
 """
 
 from __future__ import annotations
