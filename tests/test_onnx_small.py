@@ -107,6 +107,34 @@ def test_weights_of_few_bits_have_scales_for_blocks(name: str) -> None:
         assert_same(*both(body, x, False, "cpu", w, scale, zero, *more))
 
 
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("name", [*INTEGERS, "INT8", "UINT8"])
+def test_a_factor_whose_blocks_have_scales_stays_packed(name: str, zeros: bool) -> None:
+    """Where a product is all that reads it; what else does has its floats. The last block may be shorter."""
+    random = np.random.default_rng(1)
+    bits, signed = int(name[-1]), name.startswith("I")
+    first, size = -(2 ** (bits - 1)) if signed else 0, (7, 5)
+    w, z = (random.integers(first, first + 2**bits, s) for s in (size, (2, 5)))
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, name))
+    scale = random.integers(1, 5, (2, 5)).astype("f")
+    floats = (w - zeros * z.repeat(4, 0)[:7]) * scale.repeat(4, 0)[:7].astype(float)
+    text = f"""agraph (float[n, 7] x) => (float[n, 5] y, float[7, 5] d) {{
+        d = DequantizeLinear <axis = 0, block_size = 4> (w, s{", z" if zeros else ""})
+        y = MatMul (x, d) }}"""
+    proto = parser.parse_model(f'<ir_version: 10, opset_import: ["": 24]>\n{text}')
+    known = {"w": w.astype(dtype), "s": scale, "z": z.astype(dtype)}
+    proto.graph.initializer.extend(numpy_helper.from_array(v, n) for n, v in known.items() if zeros or n != "z")
+    for trainable in (True, False):
+        model = reader.read(proto, trainable=trainable)
+        assert model.weights.keys() == ({"w", "s"} if trainable else {"w"})
+        assert (model.weights["w"].dtype, model.weights["w"].shape) == ("uint8", (5, 2, 4 * bits // 8))
+        x = random.integers(-5, 5, (3, 7)).astype("f")
+        with ng.make_transformer("cpu") as transformer:
+            y, d = transformer.computation(list(model.outputs.values()), *model.inputs.values())(x)
+        assert_same(y, (x @ floats).astype("f"))
+        assert_same(d, floats.astype("f"))
+
+
 @pytest.mark.parametrize("name", ["INT4", "FLOAT8E5M2"])
 def test_a_result_of_few_bits_is_refused(name: str) -> None:
     """It would have another dtype than the model says."""

@@ -8,10 +8,13 @@ caches hold: for a few rows a product takes about as long as one of floats, for 
 from __future__ import annotations
 
 from functools import reduce
+from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
 from onnx_reader.quantized import dequantize
+from onnx_reader.small import INTEGERS, limits
 from onnx_reader.table import ModelError, Value, cast, is_term, op, space, term
 
 PIECE = 2**21  # so many weights are floats at a time
@@ -50,6 +53,40 @@ def matmul_n_bits(
     found = [_product(x, packed[p], scale[p], zero[p] if zero.shape else zero, bits) for p in pieces]
     y = found[0] if len(found) == 1 else space(*found).concatenate(found, -1)
     return y if bias is None else y + bias
+
+
+class Blocks(NamedTuple):
+    """A matrix (K, N) that `DequantizeLinear` makes floats, as rows of `MatMulNBits`."""
+
+    packed: Value
+    scale: Value
+    zero: Value
+    how: dict[str, int]
+
+    def product(self, x: Value) -> Value:
+        """What is multiplied with it."""
+        return matmul_n_bits(x, self.packed, np.transpose(self.scale), self.zero, **self.how)
+
+
+def blocks_of(
+    x: Value, scale: Value, zero: Value = None, *, axis: int = 1, block_size: int = 0, **other: Any
+) -> Blocks | None:
+    """A known matrix of integers with a scale for some neighbouring rows of a column; None if `x` is none.
+
+    Its numbers lie from 0 on, so that the least one is the zero if there is none.
+    """
+    known = isinstance(x, np.ndarray) and (zero is None or isinstance(zero, np.ndarray))
+    if not known or x.ndim != 2 or axis % 2 or not block_size or other or scale.dtype == np.float64:
+        return None
+    bits = ml_dtypes.iinfo(x.dtype).bits if x.dtype in INTEGERS or x.dtype in (np.int8, np.uint8) else 0
+    if not bits or block_size * bits % 8:
+        return None
+    least, (size, rows), each = limits(x.dtype)[0], x.shape, 8 // bits
+    whole = np.pad((x.astype(np.int16) - least).astype(np.uint8).T, ((0, 0), (0, -size % block_size)))
+    parts = whole.reshape(rows, -1, block_size // each, each)
+    packed = reduce(np.bitwise_or, [parts[..., k] << np.uint8(bits * k) for k in range(each)])
+    own = np.zeros(scale.shape, np.float32) if zero is None else zero.astype(np.float32)
+    return Blocks(packed, scale, (own - least).T, {"K": size, "N": rows, "bits": bits, "block_size": block_size})
 
 
 def _zeros(zero: Value, rows: int, blocks: int, bits: int) -> Value:

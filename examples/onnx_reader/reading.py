@@ -18,9 +18,19 @@ from onnx import defs, helper
 import ngraph_rewrite as ng
 from onnx_reader.bodies import Body
 from onnx_reader.files import array_of, definition, domain, dtype_of, full_name, is_tensor, located, placeholders
-from onnx_reader.quantized import PRODUCTS, Quantized
-from onnx_reader.small import widened
-from onnx_reader.table import Entry, ModelError, NotKnown, Value, cast, find, is_term, settled, unless_lengths
+from onnx_reader.products import DEQUANTIZED, Products
+from onnx_reader.table import (
+    Entry,
+    ModelError,
+    NotKnown,
+    Value,
+    cast,
+    computed,
+    find,
+    folded,
+    is_term,
+    unless_lengths,
+)
 
 # Where NumPy computes with lengths that are not known yet; to other operators they are terms.
 WITH_LENGTHS = frozenset(
@@ -29,7 +39,6 @@ WITH_LENGTHS = frozenset(
     Where""".split()
 )
 DRAWS = ("Dropout", "RandomNormalLike", "RandomUniformLike")  # whose results are others with each call
-DEQUANTIZED = ("DequantizeLinear", "com.microsoft.DequantizeLinear")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -67,7 +76,9 @@ def read(
         source = onnx.load(source)
     model = onnx.load_from_string(source) if isinstance(source, bytes) else source
     functions = {(f.domain, f.name, f.overload): f for f in model.functions}
-    walk = Walk({domain(o.domain): o.version for o in model.opset_import}, functions)
+    arrays: dict[ng.Op, np.ndarray] = {}
+    versions = {domain(o.domain): o.version for o in model.opset_import}
+    walk = Walk(versions, functions, arrays, products=Products(arrays))
     values: dict[str, Value] = dict(walk.weights(model.graph, trainable))
     tensors = {i.name for i in model.graph.input if i.type.HasField("tensor_type")}
     values |= {n: np.asarray(v) if n in tensors else v for n, v in (known or {}).items()}
@@ -91,16 +102,15 @@ class Walk:
     """What holds everywhere in a graph: versions of operator sets, functions, and the arrays of variables.
 
     Lengths that became floats are terms, which `counts` has the lengths of: as the end of a range they are needed.
-    Inside a function `given` has its attributes, which those of its nodes may stand for. What names of floats stand for
-    that were integers is in `quantized`.
+    Inside a function `given` has its attributes, which those of its nodes may stand for.
     """
 
     versions: Mapping[str, int]
     functions: Mapping[tuple[str, str, str], onnx.FunctionProto]
-    arrays: dict[ng.Op, np.ndarray] = field(default_factory=dict)
+    arrays: dict[ng.Op, np.ndarray]
     counts: dict[ng.Op, np.ndarray] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
-    quantized: dict[str, Quantized] = field(default_factory=dict)
+    products: Products = field(kw_only=True)
 
     def weights(self, graph: onnx.GraphProto, trainable: bool) -> dict[str, Value]:
         """What a graph brings: floats with axes as variables, the rest as arrays, since shapes are made of it.
@@ -153,13 +163,13 @@ class Walk:
         try:
             if local is not None:
                 return self.function(local, inputs, attributes)
-            product = self.of_quantized(node, inputs[2:], attributes)
+            product = self.products.of(node, inputs, attributes)
             if product is not None:
                 return folded([product], inputs)
             if entry is not None:
+                if full_name(node) in DEQUANTIZED:
+                    inputs = self.products.remembered(node, inputs, attributes)
                 found = self.call(entry, node, inputs, attributes, scope)
-                if full_name(node) in DEQUANTIZED and attributes.keys() <= {"axis"}:
-                    self.quantized[node.output[0]] = Quantized(*map(widened, inputs), **attributes)
                 if node.op_type == "Cast" and is_term(found[0]) and not is_term(inputs[0]):
                     self.counts[found[0]] = inputs[0]
                 own = node.op_type in DRAWS or any(map(callable, attributes.values()))
@@ -169,14 +179,6 @@ class Walk:
             raise located(error, node, inputs) from error
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # NumPy's, of arrays
             raise located(ModelError(f"it cannot be computed: {error}"), node) from error
-
-    def of_quantized(self, node: onnx.NodeProto, others: list[Value], attributes: dict[str, Any]) -> Value:
-        """The product of what was dequantized, by its integers if a node is one."""
-        names = node.input[:2]
-        product = PRODUCTS.get(full_name(node))
-        if product is None or any(n not in self.quantized for n in names):
-            return None
-        return product(*[self.quantized[n] for n in names], *others, **attributes)
 
     def call(
         self,
@@ -227,7 +229,7 @@ class Walk:
         defaults = {a.name: self.attribute(a, {}) for a in function.attribute_proto}
         versions = {**self.versions, **{domain(o.domain): o.version for o in function.opset_import}}
         names = {**dict.fromkeys(function.input), **dict(zip(function.input, inputs, strict=False))}
-        inner = replace(self, versions=versions, given={**defaults, **attributes}, quantized={})
+        inner = replace(self, versions=versions, given={**defaults, **attributes}, products=Products(self.arrays))
         found = inner.nodes(function.node, function.output, names)
         return [found.get(name) for name in function.output]  # it may leave some out
 
@@ -258,19 +260,3 @@ def _given(name: str, node: onnx.NodeProto, values: Mapping[str, Value]) -> Valu
     if name not in values:
         raise located(ModelError(f"nothing before it gives {name!r}"), node)
     return values[name]
-
-
-def folded(outputs: Sequence[Value], inputs: Sequence[Value]) -> Sequence[Value]:
-    """What is computed of arrays alone is an array."""
-    terms = [v for v in outputs if is_term(v)]
-    known = all(v is None or isinstance(v, np.ndarray) and v.dtype != object for v in inputs)
-    if not (terms and inputs and known):
-        return [settled(v) for v in outputs]
-    arrays = dict(zip(terms, computed(terms), strict=True))
-    return [arrays[v] if is_term(v) else v for v in outputs]
-
-
-def computed(terms: Sequence[ng.Op]) -> list[np.ndarray]:
-    """The values of terms that depend on no input."""
-    with ng.make_transformer("reference") as transformer:
-        return [np.asarray(v) for v in transformer.computation(terms)()]

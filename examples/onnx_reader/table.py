@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,3 +161,19 @@ def lowest(dtype: Any, least: bool = True) -> Any:
     if np.dtype(dtype).kind in "iu":
         return int(np.iinfo(dtype).min if least else np.iinfo(dtype).max)
     return -math.inf if least else math.inf
+
+
+def folded(outputs: Sequence[Value], inputs: Sequence[Value]) -> Sequence[Value]:
+    """What is computed of arrays alone is an array."""
+    terms = [v for v in outputs if is_term(v)]
+    known = all(v is None or isinstance(v, np.ndarray) and v.dtype != object for v in inputs)
+    if not (terms and inputs and known):
+        return [settled(v) for v in outputs]
+    arrays = dict(zip(terms, computed(terms), strict=True))
+    return [arrays[v] if is_term(v) else v for v in outputs]
+
+
+def computed(terms: Sequence[ng.Op]) -> list[np.ndarray]:
+    """The values of terms that depend on no input."""
+    with ng.make_transformer("reference") as transformer:
+        return [np.asarray(v) for v in transformer.computation(terms)()]
