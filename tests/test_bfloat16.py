@@ -106,7 +106,7 @@ def test_what_fits_becomes_another_number(transformer: ng.Transformer, dtype: st
 # -- arithmetic -------------------------------------------------------------------------------------------
 
 EXACT = "negative abs sign square sqrt reciprocal floor ceil round trunc".split()
-FUNCTIONS = "exp expm1 log log1p log2 log10 sin cos tan tanh asin acos atan sinh cosh asinh acosh atanh".split()
+FUNCTIONS = "exp expm1 log log1p log2 log10 cbrt sin cos tan tanh asin acos atan sinh cosh asinh acosh atanh".split()
 NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
          "atanh": "arctanh", "pow": "power", "remainder": "remainder", "atan2": "arctan2"}  # fmt: skip
 

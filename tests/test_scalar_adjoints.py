@@ -55,6 +55,7 @@ MEANINGS = {
     "sigmoid": one(1 / (1 + sympy.exp(-X))), "erf": one(sympy.erf(X)), "erfinv": one(sympy.erfinv(X), INSIDE),
     "lgamma": one(sympy.loggamma(X), POSITIVE), "digamma": one(sympy.digamma(X), POSITIVE),
     "trigamma": one(sympy.polygamma(1, X), POSITIVE),
+    "cbrt": one(sympy.cbrt(X), POSITIVE),
     "relu": one(sympy.Max(X, 0)),
     "floor": one(0), "ceil": one(0), "round": one(0), "trunc": one(0),  # steps: flat almost everywhere
     "add": two(X + Y), "subtract": two(X - Y), "multiply": two(X * Y), "divide": two(X / Y), "floordivide": two(0),

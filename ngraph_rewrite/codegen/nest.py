@@ -18,7 +18,7 @@ from ngraph_rewrite.errors import KernelError
 REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 FUNCTIONS = frozenset(
     "exp exp2 expm1 tanh sigmoid erf erfinv lgamma digamma trigamma log log2 log10 log1p sin cos tan sinh cosh power "
-    "asin acos atan atan2 asinh acosh atanh".split()
+    "cbrt asin acos atan atan2 asinh acosh atanh".split()
     + [*IN_DOUBLE]
 )
 _CHOICES = ("maximum", "minimum", "select")  # give one of their operands

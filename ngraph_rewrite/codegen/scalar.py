@@ -24,6 +24,7 @@ _REAL_UNARY = {
     "tan": True, "tanh": True, "sigmoid": True, "erf": True, "floor": False, "ceil": False, "trunc": False,
     "log2": True, "log10": True, "sinh": True, "cosh": True, "asin": True, "acos": True, "atan": True, "asinh": True,
     "acosh": True, "atanh": True, "erfinv": True, "lgamma": True, "digamma": True, "trigamma": True,
+    "cbrt": True,
 }  # fmt: skip
 # Functions that are computed in float64 whatever the dtype, number by number: attempts until one is accepted.
 IN_DOUBLE = DRAWS

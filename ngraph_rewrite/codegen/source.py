@@ -20,6 +20,7 @@ _WORDS = {
     "arithmetic": "floor_divide modulo sign integer_power",
     "inverse_hyperbolics": "asinh acosh atanh",
     "inverse_trigonometry": "asin acos atan atan2 hypot",
+    "cube_roots": "cbrt",
     "elementary": "nextafter next_float16 next_bfloat16 trunc copysign signbit left_shift right_shift",
     "exponentials": "exp exp2 expm1 tanh sigmoid erf",
     "inverse_error": "erfinv",

@@ -24,7 +24,7 @@ from ngraph_rewrite.ops.elementwise import (
     declare_rounding,
     declare_unary,
 )
-from ngraph_rewrite.ops.functions import nextafter
+from ngraph_rewrite.ops.functions import cbrt, nextafter
 from ngraph_rewrite.ops.promotion import Rule, bits, floats, integers, numbers, real
 from ngraph_rewrite.ops.stretching import stretched
 from ngraph_rewrite.terms.op import Op
@@ -53,6 +53,7 @@ declare_unary(
     [
         Row("log2", np.log2, floats, "The logarithm to base 2"),
         Row("log10", np.log10, floats, "The logarithm to base 10"),
+        Row("cbrt", cbrt, floats, "The cube root, also of a negative number"),
         Row("asin", np.arcsin, floats, "The angle whose sine is `x`"),
         Row("acos", np.arccos, floats, "The angle whose cosine is `x`"),
         Row("atan", np.arctan, floats, "The angle whose tangent is `x`"),

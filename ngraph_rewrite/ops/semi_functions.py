@@ -9,7 +9,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import DTypeError
 from ngraph_rewrite.ops.checks import float_only, integer_only, positional, tensor
-from ngraph_rewrite.ops.functions import nextafter
+from ngraph_rewrite.ops.functions import cbrt, nextafter
 from ngraph_rewrite.ops.semi_elementwise import binary, unary
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.op import Op
@@ -20,6 +20,7 @@ from ngraph_rewrite.types.tensor import TensorType
 
 unary("log2", np.log2, float_only, "The logarithm to base 2; -inf at 0, NaN below")
 unary("log10", np.log10, float_only, "The logarithm to base 10; -inf at 0, NaN below")
+unary("cbrt", cbrt, float_only, "The cube root, also of a negative number")
 unary("sinh", np.sinh, float_only, "The hyperbolic sine")
 unary("cosh", np.cosh, float_only, "The hyperbolic cosine")
 unary("asin", np.arcsin, float_only, "The angle in [-pi/2, pi/2] whose sine is `x`; NaN outside of [-1, 1]")

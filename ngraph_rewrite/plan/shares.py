@@ -34,7 +34,7 @@ LAUNCH = 50  # nanoseconds of a launch, whatever it does
 # Nanoseconds of a scalar operation: of one instruction, of a formula in vectors, and of a call for each number.
 _SIMPLE, _FORMULA, _CALL = 0.02, 0.3, 6.0
 _FORMULAS = (
-    "exp expm1 exp2 log log1p log2 log10 tanh sigmoid erf erfinv sin cos tan sinh cosh power logaddexp softplus "
+    "exp expm1 exp2 log log1p log2 log10 cbrt tanh sigmoid erf erfinv sin cos tan sinh cosh power logaddexp softplus "
     "lgamma digamma trigamma asin acos atan atan2 asinh acosh atanh hypot"
 )
 _CALLS = "floordivide mod remainder"

@@ -28,7 +28,7 @@ LAUNCH, FUSED, OPERATIONS, UNKNOWN = 4096.0, 0.25, 8.0, 64
 _FREE = frozenset({"source", "effect", "storage", "parameter"})
 _NOTHING = frozenset({"core.make_tuple", "core.item"})
 _FUNCTIONS = frozenset(
-    "exp expm1 log log1p sin cos tan tanh sigmoid erf erfinv lgamma digamma trigamma power sqrt reciprocal divide "
+    "exp expm1 log log1p cbrt sin cos tan tanh sigmoid erf erfinv lgamma digamma trigamma power sqrt reciprocal divide "
     "softplus logaddexp".split()
 )
 _PRODUCTS = frozenset(

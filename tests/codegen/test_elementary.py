@@ -12,7 +12,7 @@ from ngraph_rewrite.errors import KernelError
 
 LIBRARY = {
     "log2": np.log2, "log10": np.log10, "sinh": np.sinh, "cosh": np.cosh, "asin": np.arcsin, "acos": np.arccos,
-    "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "cbrt": np.cbrt,
 }  # fmt: skip
 BITWISE = "bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
 

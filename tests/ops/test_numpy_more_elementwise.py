@@ -92,6 +92,17 @@ def test_a_power_of_two_is_put_on_any_number(dtype: str) -> None:
         np.testing.assert_array_equal(meaning(nx.ldexp, x, powers), np.ldexp(x, powers), strict=True)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64"])
+def test_powers_of_two_are_of_any_integers(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    powers = np.array([limits.min, 0, 3, 100, limits.max], dtype)
+    x = np.array([[1.5], [-0.0], [np.inf], [2.0**-1074]])
+    with np.errstate(all="ignore"):
+        wanted = np.ldexp(x, np.clip(powers.astype(object), -5000, 5000).astype(np.int64))
+        for (found,) in computed(lambda x, k: (nx.ldexp(x, k),), x, powers):
+            np.testing.assert_array_equal(found, wanted, strict=True)
+
+
 @pytest.mark.parametrize("number", [2, True, 70000, 2.5])
 def test_a_number_with_a_power_of_two_has_the_dtype_that_numpy_gives_it(number: float) -> None:
     for dtype in ("int8", "int32", "int64"):

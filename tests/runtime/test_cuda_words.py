@@ -103,7 +103,7 @@ CLASSES = "isnan isinf isfinite logical_not".split()
 UNARY = "negative absolute sign square floor ceil round trunc".split()
 BINARY = "add subtract multiply floordivide mod maximum minimum".split()
 BITS = "bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
-FUNCTIONS = "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh erf erfinv sigmoid".split()
+FUNCTIONS = "exp exp2 expm1 log log2 log10 log1p cbrt sin cos tan sinh cosh tanh erf erfinv sigmoid".split()
 FUNCTIONS += "asin acos atan asinh acosh atanh".split()
 
 

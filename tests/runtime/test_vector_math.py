@@ -37,10 +37,10 @@ BOUNDS = {
     "exp": 1.07, "exp2": 1.2, "expm1": 1.6, "tanh": 1.4, "sigmoid": 1.7, "erf": 1.6, "sinh": 1.7, "cosh": 1.4,
     "log": 0.9, "log2": 1.3, "log10": 1.2, "log1p": 1.4, "sin": 1.6, "cos": 1.6, "tan": 1.9, "power": 1.0,
     "asinh": 1.9, "acosh": 1.9, "atanh": 1.8, "asin": 1.4, "acos": 1.3, "atan": 1.5, "atan2": 1.6,
-    "erfinv": 2.5,
+    "erfinv": 2.5, "cbrt": 0.6,
 }  # fmt: skip
 UNARY = [name for name in BOUNDS if name not in ("power", "atan2")]
-ODD = ["tanh", "erf", "sin", "tan", "sinh", "asinh", "atanh", "asin", "atan", "erfinv"]
+ODD = ["tanh", "erf", "sin", "tan", "sinh", "asinh", "atanh", "asin", "atan", "erfinv", "cbrt"]
 DTYPES = ["float32", "float64"]
 
 
@@ -259,6 +259,7 @@ ENDS = {
     "log1p": lambda limits: [-1.0, np.sqrt(0.5) - 1, limits.tiny, np.sqrt(2) - 1, 1.0, limits.max / 2],
     "sinh": lambda limits: [1.0, np.log(limits.max), np.log(limits.max) + np.log(2)],
     "cosh": lambda limits: [np.log(limits.eps), np.log(limits.max), np.log(limits.max) + np.log(2)],
+    "cbrt": lambda limits: [2.0**-60, 2.0**-600, limits.tiny, limits.smallest_subnormal * 101, 1.0, 8.0, limits.max],
     "asinh": lambda limits: [1.0, 2.0**26, 2.0**56, limits.tiny, np.sqrt(limits.max)],
     "acosh": lambda limits: [1.0, 2.0, 2.0**26, 2.0**56, np.sqrt(limits.max)],
     "atanh": lambda limits: [limits.tiny, 0.5, -0.5, 1.0, -1.0],
@@ -352,6 +353,7 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
     "acosh": [(1.0, 0.0), (0.5, NAN), (-2.0, NAN), (INF, INF), (-INF, NAN)],
     "atanh": [(0.0, 0.0), (-0.0, -0.0), (1.0, INF), (-1.0, -INF), (1.5, NAN), (-1.5, NAN), (INF, NAN), (-INF, NAN)],
     "cosh": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF), (-1e30, INF)],
+    "cbrt": [(0.0, 0.0), (-0.0, -0.0), (1.0, 1.0), (-27.0, -3.0), (1e6, 100.0), (INF, INF), (-INF, -INF)],
 }
 # C's table of atan2: ordinates, abscissas, angles
 ANGLES = [

@@ -61,7 +61,7 @@ def test_parts_come_before_what_they_are_in_and_once() -> None:
 _UFUNCS = {
     "round": np.rint, "mod": np.remainder, "floordivide": np.floor_divide, "bitwise_invert": np.invert,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "asinh": np.arcsinh,
-    "acosh": np.arccosh, "atanh": np.arctanh, "erf": functions.erf, "erfinv": functions.erfinv,
+    "acosh": np.arccosh, "atanh": np.arctanh, "cbrt": functions.cbrt, "erf": functions.erf, "erfinv": functions.erfinv,
     "lgamma": gammas.lgamma, "digamma": gammas.digamma, "trigamma": gammas.trigamma,
     "sigmoid": functions.sigmoid,
     "reciprocal": functions.reciprocal, "power": functions.power, "select": np.where,

@@ -94,20 +94,7 @@ def _exp2(make: Make, x: Op) -> Op:
 
 
 def _cbrt(make: Make, x: Op) -> Op:
-    """The exponential of a third of the logarithm, and a step of Newton's, which leaves less than one unit in the last
-    place. Of 0, infinity and NaN it is the square root, and so is its slope.
-
-    Signs are factors, as the slope of an absolute value is 0 at 0, where that of a root is infinite; and of these
-    numbers the logarithm is that of 1, so that its slope is finite.
-    """
-    sign = make("copysign", 1.0, as_float(x))
-    size = make("multiply", as_float(x), sign)
-    plain = make("logical_and", make("greater", size, 0.0), make("less", size, math.inf))
-    exact = make("select", plain, size, 1.0)
-    near = make("exp", make("multiply", make("log", exact), 1 / 3))
-    excess = make("subtract", near, make("divide", exact, make("multiply", near, near)))
-    root = make("subtract", near, make("multiply", excess, 1 / 3))
-    return make("multiply", make("select", plain, root, make("sqrt", size)), sign)
+    return make("cbrt", as_float(x))
 
 
 def _float_power(make: Make, x: Op, y: Op) -> Op:

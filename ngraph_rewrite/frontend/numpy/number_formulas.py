@@ -10,10 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from ngraph_rewrite.errors import DTypeError
+from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.choice import cast
+from ngraph_rewrite.frontend.numpy.keeping import by_position
 from ngraph_rewrite.ops.alignment import floating
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import BOOL, FLOAT16, FLOAT64, finfo, is_float, wide
+from ngraph_rewrite.types.dtypes import BOOL, FLOAT16, FLOAT64, DType, finfo, is_float, wide
 
 Make = Callable[..., Op]
 
@@ -60,15 +62,39 @@ def scaled_by_power(make: Make, x: Op, exponent: Op) -> Op:
     """
     x = as_float(x)
     least, most = int(finfo(x.dtype).minexp), int(finfo(x.dtype).maxexp) - 1
-    left = cast(_between(make, cast(exponent, "int64"), 3 * least, 3 * most), "int32")  # beyond that there is no number
+    left = _bounded(make, exponent, 3 * least, 3 * most, _integer(x.dtype))  # beyond that there is no number
     factors = []
     for _ in range(3):
         part = _between(make, left, least, most)
-        factors.append(make("power", 2.0, cast(part, x.dtype)))
+        factors.append(_power_of_two(make, part, x.dtype))
         left = make("subtract", left, part)
     for factor in reversed(factors):
         x = make("multiply", x, factor)
     return x
+
+
+def _bounded(make: Make, x: Op, least: int, most: int, dtype: str) -> Op:
+    """Integers of any dtype in one that has both limits, which are never compared in one that lacks them."""
+    x = cast(x, "int32") if x.dtype.itemsize < 4 else x
+    x = make("minimum", x, most)
+    return cast(x if x.dtype.kind == "u" else make("maximum", x, least), dtype)
+
+
+def _integer(dtype: DType) -> str:
+    """The integers that have as many bits as a float."""
+    return f"int{8 * dtype.itemsize}"
+
+
+def _power_of_two(make: Make, exponent: Op, dtype: DType) -> Op:
+    """Two to the power of integers that are exponents of normal numbers: they are a number's bits."""
+    of_float = finfo(dtype)
+    biased = make("add", exponent, int(of_float.maxexp) - 1)
+    return _read_as(make("left_shift", biased, int(of_float.nmant)), dtype)
+
+
+def _read_as(x: Op, dtype: DType | str) -> Op:
+    """The bits of `x` as another dtype, between its axes."""
+    return by_position(lambda term: build_term("semi.bitcast", term, dtype=dtype), "bitcast", x)
 
 
 def _between(make: Make, x: Op, least: int, most: int) -> Op:
@@ -76,17 +102,17 @@ def _between(make: Make, x: Op, least: int, most: int) -> Op:
 
 
 def frexp(make: Make, x: Op) -> tuple[Op, Op]:
-    """A fraction from 0.5 to 1 and a power of two: a logarithm tells the power but for one, more or less."""
+    """A fraction from 0.5 to 1 and a power of two, which its bits tell; those of a subnormal number, scaled up."""
     x = as_float(x)
-    plain = make("logical_and", make("isfinite", x), make("not_equal", x, 0.0))
-    near = make("select", plain, x, 0.5)
-    power = make("floor", make("multiply", make("log", make("absolute", near)), 1 / math.log(2)))
-    power = make("add", cast(power, "int32"), 1)
+    of_float, plain = finfo(x.dtype), make("logical_and", make("isfinite", x), make("not_equal", x, 0.0))
+    near, digits, bias = make("select", plain, x, 0.5), int(of_float.nmant), int(of_float.maxexp) - 1
+    small = make("less", make("absolute", near), float(of_float.smallest_normal))
+    normal = make("multiply", near, make("select", small, 2.0**digits, cast(1.0, x.dtype)))
+    biased = make("bitwise_and", make("right_shift", _read_as(normal, _integer(x.dtype)), digits), 2 * bias + 1)
+    power = make(
+        "subtract", cast(biased, "int32"), make("add", make("multiply", cast(small, "int32"), digits), bias - 1)
+    )
     part = scaled_by_power(make, near, make("negative", power))
-    size = make("absolute", part)
-    large, small = make("greater_equal", size, 1.0), make("less", size, 0.5)
-    power = make("add", power, make("subtract", cast(large, "int32"), cast(small, "int32")))
-    part = make("multiply", part, make("select", large, 0.5, make("select", small, 2.0, cast(1.0, x.dtype))))
     return make("select", plain, part, x), make("select", plain, power, 0)
 
 

@@ -19,7 +19,7 @@ __all__ = []
 
 Function = Callable[..., Any]
 _EXACT = "fmod sqrt fabs floor ceil rint trunc sign copysign nextafter left_shift right_shift"
-_ROUNDED = "exp exp2 expm1 tanh log log2 log10 log1p sin cos tan sinh cosh"
+_ROUNDED = "exp exp2 expm1 tanh log log2 log10 log1p cbrt sin cos tan sinh cosh"
 _OTHER = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
     "atan2": "arctan2", "hypot": "hypot",

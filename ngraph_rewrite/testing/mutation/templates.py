@@ -28,6 +28,7 @@ _SIBLINGS = (
 _OTHER = {a: b for pair in _SIBLINGS for a, b in (pair.split(), pair.split()[::-1])} | {
     "logical_xor": "logical_or", "bitwise_xor": "bitwise_or", "isfinite": "isinf", "logaddexp": "maximum",
     "nextafter": "copysign", "erfinv": "erf", "lgamma": "digamma", "digamma": "trigamma", "trigamma": "digamma",
+    "cbrt": "sqrt",
 }  # fmt: skip
 # Attributes that are taken for one another.
 _PAIRS = (

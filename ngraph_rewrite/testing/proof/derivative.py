@@ -24,7 +24,7 @@ FORMULAS: Mapping[str, Any] = {
     "atanh": sympy.atanh(A), "sigmoid": 1 / (1 + sympy.exp(-A)), "erf": sympy.erf(A), "add": A + B,
     "subtract": A - B, "multiply": A * B, "divide": A / B, "power": A**B, "atan2": sympy.atan2(A, B),
     "erfinv": sympy.erfinv(A), "hypot": sympy.sqrt(A**2 + B**2), "logaddexp": sympy.log(sympy.exp(A) + sympy.exp(B)),
-    "lgamma": sympy.loggamma(A), "digamma": sympy.digamma(A),
+    "lgamma": sympy.loggamma(A), "digamma": sympy.digamma(A), "cbrt": sympy.cbrt(A),
 }  # fmt: skip
 # Flat almost everywhere.
 _FLAT = frozenset("sign floor ceil round trunc floordivide bitcast".split())

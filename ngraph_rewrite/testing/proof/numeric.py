@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.ops import rejection
+from ngraph_rewrite.ops import functions, rejection
 from ngraph_rewrite.ops.elementwise import BINARY, CLASSIFYING, COMPARISONS, LOGIC, ROUNDING, UNARY
 from ngraph_rewrite.testing.evaluate import Array
 from ngraph_rewrite.testing.proof.symbols import NUMBER, SYMBOL, Scalar, parts
@@ -30,6 +30,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{f"bitwise_{name}": getattr(np, f"bitwise_{name}") for name in "and or xor".split()},
     **{name: getattr(rejection, name) for name in rejection.DRAWS},
     "bitwise_invert": np.invert,
+    "cbrt": functions.cbrt,
     "atan2": np.arctan2,
     "select": np.where,
 }

@@ -195,7 +195,7 @@ _OWN: dict[Any, Function] = {
     **{f: _moving(f) for f in _MOVING},
     **{
         getattr(functions, op): _named(op, getattr(functions, op))
-        for op in ("erf", "erfinv", "sigmoid", "reciprocal", "power")
+        for op in ("cbrt", "erf", "erfinv", "sigmoid", "reciprocal", "power")
     },
     **{getattr(gammas, op): _named(op, getattr(gammas, op)) for op in ("lgamma", "digamma", "trigamma")},
     **{getattr(rejection, op): _named(op, getattr(rejection, op)) for op in rejection.DRAWS},

@@ -251,7 +251,10 @@ FUNCTIONS: Mapping[str, Callable[..., Ratio]] = {
     "sigmoid": _sigmoid,
     "sinh": lambda f, a: _halftotal(f, a, -1),
     "cosh": lambda f, a: _halftotal(f, a, 1),
-    **{name: lambda f, a, name=name: odd(f, name, a) for name in ("erf", "erfinv", "asin", "atan", "asinh", "atanh")},
+    **{
+        name: lambda f, a, name=name: odd(f, name, a)
+        for name in ("cbrt", "erf", "erfinv", "asin", "atan", "asinh", "atanh")
+    },
     **{name: lambda f, a, name=name: f.atom(name, a) for name in ("acosh", "lgamma", "digamma", "trigamma")},
     "floor": _floor,
     "ceil": lambda f, a: f.negative(_floor(f, f.negative(a))),
