@@ -47,6 +47,7 @@ NOT_REACHED = {
     "cpu.gemm_of_float_pairs": "no user writes it: rules of the target make it of products of bfloat16",
     "cpu.gemm_of_quads": "no user writes it: rules of the target make it of products of bytes",
     "cpu.batch_gemm": "no user writes it: rules of the target make it of products of halves (tests/test_prologues.py)",
+    "cpu.middle_elements": "no user writes it: rules of the target make it of the middle of what is sorted",
     "cpu.first_places": "no user writes it: rules of the target make it of the beginning of an order",
     "cpu.chosen_places": "no user writes it: a rule of the target makes it of what is put at running counts",
     "cpu.convolution": "no user writes it: a rule of the target makes it of convolutions",

@@ -185,14 +185,18 @@ def render_sort_pieces(dtype: str, descending: bool, order: bool) -> Source:
         "stack": str(_STACK),
         "low": str(BUCKETS + 1),
         "high": str(2 * BUCKETS + 1),
-        "pivot": "\n".join(_ninther(f"int{8 * size}")),
+        "pivot": "\n".join(ninther(f"int{8 * size}")),
         "fill": "pass" if order else f"fill_pieces_{kind}(line, n, low)",
     }
     return rendered("sort_pieces", ("count", "table", "y"), **holes)
 
 
-def _ninther(key: str) -> list[str]:
-    """Lines that find the median of the medians of three times three keys (Tukey, *The ninther*, 1978)."""
+def ninther(key: str) -> list[str]:
+    """Lines that find the median of the medians of three times three keys (Tukey, *The ninther*, 1978).
+
+    >>> ninther("int32")[0]
+    'step = n // 9'
+    """
     lines = ["step = n // 9", "at = step // 2"]
     for i in range(3):
         lines += [f"{name} = load_{key}(line, at + step * {3 * i + k}, 5)" for k, name in enumerate("abc")]

@@ -146,6 +146,7 @@ _FORMS: Mapping[str, Form] = {
     **dict.fromkeys(("cpu.unpooling", "cuda.unpooling", "cuda.pooling"), _along("axes")),
     "cpu.first_places": _along("axis"),
     "cpu.chosen_places": _and_first(),
+    "cpu.middle_elements": _and_first(),
     "semi.reshape": _and_first(shape=None),
     "semi.transpose": _and_first(perm=0),
     "semi.slice": _and_first(starts=0, stops=None, steps=1),

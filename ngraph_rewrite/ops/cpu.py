@@ -15,7 +15,7 @@ from ngraph_rewrite.ops.semi_convolution import convolution_attributes, convolut
 from ngraph_rewrite.ops.semi_fourier import fourier as semi_fourier
 from ngraph_rewrite.ops.semi_fourier import fourier_attributes, fourier_of_values
 from ngraph_rewrite.ops.semi_products import batch_dot
-from ngraph_rewrite.ops.semi_sort import order_attributes, order_of
+from ngraph_rewrite.ops.semi_sort import order_attributes, order_of, stable_order
 from ngraph_rewrite.ops.sliding import slides
 from ngraph_rewrite.ops.unpooling import unpooled, unpooling_attributes, unpooling_of_values
 from ngraph_rewrite.terms.catalogue import Attributes, op
@@ -27,6 +27,8 @@ from ngraph_rewrite.types.tensor import TensorType
 
 # Of a line so many elements may be kept in order while the others are compared with them.
 MOST_PLACES = 64
+# What is parted at pivots.
+PARTED = ("int32", "uint32", "float32", "int64", "uint64", "float64")
 
 
 def _gemm(term: Op, x: Any, y: Any) -> Any:
@@ -128,6 +130,29 @@ def first_places(x: TensorType, *, axis: int, count: int, descending: bool, last
     if not 1 <= count <= MOST_PLACES or not isinstance(length, int) or count > length:
         raise OutOfRangeError(f"expected 1 to {MOST_PLACES} of the {length!r} elements along axis {axis}, got {count}")
     return TensorType(INT64, anonymous((*x.shape[:axis], count, *x.shape[axis + 1 :])))
+
+
+def _middle_attributes(x: TensorType, *, begin: Any, end: Any, descending: Any) -> Attributes:
+    return {"begin": as_int(begin, "begin"), "end": as_int(end, "end"), "descending": flag(descending, "descending")}
+
+
+def _middle_elements(term: Op, x: Any) -> Any:
+    ordered = np.take_along_axis(x, stable_order(x, -1, term.attribute("descending")), -1)
+    return ordered[..., term.attribute("begin") : term.attribute("end")]
+
+
+@op("cpu.middle_elements", meaning=_middle_elements, normalise=_middle_attributes)
+def middle_elements(x: TensorType, *, begin: int, end: int, descending: bool) -> TensorType:
+    """The elements `begin` to `end` of `semi.sort` along the last axis, at least one; of 32 or 64 bits."""
+    positional(x)
+    if x.dtype.name not in PARTED:
+        raise DTypeError(f"expected numbers of 32 or 64 bits, got {x!r}")
+    if not x.rank:
+        raise AxesError(f"expected lines, got {x!r}")
+    length = x.shape[-1]
+    if not isinstance(length, int) or not 0 <= begin < end <= length:
+        raise OutOfRangeError(f"expected some of the {length!r} elements along the last axis, got {begin} to {end}")
+    return TensorType(x.dtype, anonymous((*x.shape[:-1], end - begin)))
 
 
 def _chosen_places(term: Op, y: Any, x: Any) -> Any:

@@ -21,12 +21,17 @@ def order_attributes(x: TensorType, *, axis: Any, descending: Any) -> Attributes
     return {"axis": position(axis, x.rank), "descending": flag(descending, "descending")}
 
 
-def order_of(term: Op, x: Any) -> Any:
+def stable_order(x: Any, axis: int, descending: bool) -> Any:
     """The stable order; turned around by turning the values around, so that equal ones keep their order."""
     key = functions.comparable(x)
-    if term.attribute("descending"):
+    if descending:
         key = -key if is_float(x.dtype) else ~key
-    return np.argsort(key, axis=term.attribute("axis"), kind="stable").astype(INT64, copy=False)
+    return np.argsort(key, axis=axis, kind="stable").astype(INT64, copy=False)
+
+
+def order_of(term: Op, x: Any) -> Any:
+    """The stable order along the axis of a term."""
+    return stable_order(x, term.attribute("axis"), term.attribute("descending"))
 
 
 @op("semi.argsort", meaning=order_of, normalise=order_attributes)

@@ -8,22 +8,25 @@ from collections.abc import Callable
 from math import log2, prod
 
 from ngraph_rewrite.codegen.library_indexed import render_put_along, render_scatter, render_take_along
+from ngraph_rewrite.codegen.library_middle import render_middle_elements
 from ngraph_rewrite.codegen.library_places import render_chosen_places, render_first_places, render_searchsorted
 from ngraph_rewrite.codegen.library_products import render_batch_dot
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence, render_running
 from ngraph_rewrite.plan.factor_calls import factors_call, qr_call, triangular_call
 from ngraph_rewrite.plan.fourier_calls import fourier_call
 from ngraph_rewrite.plan.fusion import Groups
-from ngraph_rewrite.plan.operands import OUTPUT, Call, all_in_memory, all_plain, known, plain
+from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
 from ngraph_rewrite.plan.shapes import around
 from ngraph_rewrite.plan.shares import Share, loop_share, running_share
-from ngraph_rewrite.plan.sort_calls import sort_call
+from ngraph_rewrite.plan.sort_calls import COMPRESSED, sort_call
 from ngraph_rewrite.plan.spectral_calls import eigh_call, svd_call
+from ngraph_rewrite.runtime.features import vectors
 from ngraph_rewrite.runtime.philox import last_below
 from ngraph_rewrite.terms.op import Op
 
 # In so many parts a row is asked for its true elements: each part begins by counting those of all before.
 PARTS = 8
+_MIDDLE_TIME, _LINE = 2, 64  # nanoseconds of an element of a line whose middle is asked for; bytes of a cache line
 
 
 def ends_of_draws(term: Op) -> list[int]:
@@ -50,6 +53,17 @@ def _first_places(term: Op, groups: Groups) -> Call:
     count = term.attribute("count")
     arguments = (outer * inner, n, inner, count, x, OUTPUT)
     return Call(source, arguments, loop_share(outer * inner, n + count * count))
+
+
+def _middle_elements(term: Op, groups: Groups) -> Call:
+    x = plain(term.args[0], groups)
+    *outer, n = x.layout.shape
+    rows, dtype = prod(outer), term.dtype
+    source = render_middle_elements(dtype.name, term.attribute("descending"), vectors().bytes == COMPRESSED)
+    share = loop_share(rows, n * _MIDDLE_TIME)
+    space = Scratch(-(-n * dtype.itemsize // _LINE) * _LINE, share.chunks)
+    arguments = (rows, n, term.attribute("begin"), term.attribute("end"), x, space, space.bytes, OUTPUT)
+    return Call(source, arguments, share, (space,))
 
 
 def _chosen_places(term: Op, groups: Groups) -> Call:
@@ -112,6 +126,7 @@ CALLS: dict[str, Callable[[Op, Groups], Call]] = {
     "semi.argsort": sort_call,
     "semi.sort": sort_call,
     "cpu.first_places": _first_places,
+    "cpu.middle_elements": _middle_elements,
     "semi.searchsorted": _searchsorted,
     "semi.recurrence": _running,
     **{f"semi.{short}": _running for short in OPERATIONS},

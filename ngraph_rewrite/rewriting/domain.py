@@ -161,6 +161,9 @@ def each_two_flags(types: Sequence[TensorType], wish: TensorType | None, domain:
     return [(first, second) for first in (False, True) for second in (False, True)]
 
 
+_LONG = 500  # elements of an axis of which a rule may ask for some inside
+
+
 def slices_of(n: Extent) -> list[Triple]:
     """Triples of an axis: part, whole, one end cut, reversed, every second, none, one element, two from the end."""
     if n == 0:
@@ -169,6 +172,7 @@ def slices_of(n: Extent) -> list[Triple]:
     if isinstance(n, int):
         triples += [(0, n, 2), (0, 0, 1), (n - 1, -1, -2), (0, 1, 1)]
         triples += [(n - 1, n - 3, -1)] if n > 2 else []
+        triples += [(1, 2, 1)] if n > _LONG else []
         return triples[1:] if n == 1 else triples
     return triples
 

@@ -186,6 +186,12 @@ def _few_places(types: Sequence[TensorType], wish: TensorType | None, domain: Do
     return [(k, n, *both) for both in flags for n in (1, 2) for k in range(types[0].rank)]
 
 
+def _middle_places(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
+    lengths = types[0].shape[-1:]
+    ends = [(0, 1), (1, 2)] + [(n // 2, n // 2 + 1) for n in lengths if isinstance(n, int)]
+    return [(*both, flag) for flag in (False, True) for both in ends]
+
+
 def _places(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     """Axes of one length joined, all or two of them; then none, in another order."""
     shape = types[0].shape
@@ -208,6 +214,7 @@ ATTRIBUTES: dict[str, Attributes] = {
     **{f"semi.{short}": each_axis_and_flag for short in _FLAGGED},
     **{f"semi.{short}": _axis_and_how for short in ("scatter", "put_along")},
     "cpu.first_places": _few_places,
+    "cpu.middle_elements": _middle_places,
     "semi.searchsorted": each_flag,
     "semi.triangular_solve": each_two_flags,
     "semi.solve": each_flag,

@@ -38,6 +38,7 @@ from ngraph_rewrite.types.lengths import Length, product
 _METHODS: Mapping[str, Callable[[Any], Any] | None] = {
     "linear": None, "midpoint": None, "lower": np.floor, "higher": np.ceil, "nearest": np.round
 }  # fmt: skip
+_SORTED = 48  # elements of a line of which a few are not found sooner than it is sorted
 
 
 def ptp(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
@@ -129,19 +130,28 @@ def nanpercentile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "li
 
 
 class Lines(NamedTuple):
-    """What is reduced, in order along the first axis.
+    """What is reduced, in order along an axis.
 
     Attributes:
-        term: The elements; NaN stands last.
+        given: The elements.
+        term: The same in order; NaN stands last.
+        axis: The first axis, or, where one place is asked of all, the last one, if memory lies along it.
         last: The place of the last one that counts: a number, or a term, which may have one for each line.
         each: Whether it has.
         shape: The shape of the result.
     """
 
+    given: Op
     term: Op
+    axis: int
     last: Any
     each: bool
     shape: Shape
+
+    @property
+    def rest(self) -> Shape:
+        """The other axes."""
+        return without(self.given.shape, (self.axis,))
 
 
 def _lines(call: str, x: Op, axis: Axis, keepdims: bool) -> Lines:
@@ -150,34 +160,66 @@ def _lines(call: str, x: Op, axis: Axis, keepdims: bool) -> Lines:
     count = product([x.shape[k] for k in reduced])
     if count == 0:
         raise LengthError(f"{call} of no elements: {x.type!r}", where=user_line(), do="give elements")
-    moved = apply("transpose", x, perm=(*reduced, *rest))
-    line = apply("reshape", moved, shape=(count, *(x.shape[k] for k in rest)))
     shape = without(x.shape, reduced, keepdims)
     each = call.startswith("nan") and is_float(x.dtype)
+    axis = 0 if each or sorted(reduced) == list(range(len(reduced))) else len(rest)
+    moved = apply("transpose", x, perm=(*rest[:axis], *reduced, *rest[axis:]))
+    others = [x.shape[k] for k in rest]
+    line = apply("reshape", moved, shape=(*others[:axis], count, *others[axis:]))
     if each:
         last: Any = subtract(count_nonzero(logical_not(isnan(line)), axis=0), 1)
     else:
         last = count - 1 if isinstance(count, int) else subtract(asarray(count), 1)
-    return Lines(apply("sort", line, axis=0, descending=False), last, each, shape)
+    return Lines(line, apply("sort", line, axis=axis, descending=False), axis, last, each, shape)
 
 
 def _taken(lines: Lines, places: Any) -> Op:
     """The elements at places, whose axes come first; those of `each` line have its axes after them."""
-    index = astype(as_term(places), "int64")
     if not lines.each:
-        return apply("gather", lines.term, index, axis=0)
-    wide_index = clip(index, 0)  # of a line of NaN, the first
-    rest = lines.term.shape[1:]
-    front = wide_index.shape[: wide_index.rank - len(rest)]
-    found = apply("take_along_axis", lines.term, apply("reshape", wide_index, shape=(product(front), *rest)), axis=0)
-    return apply("reshape", found, shape=(*front, *rest))
+        return _first(lines, _gathered(lines, places))
+    wide_index = clip(astype(as_term(places), "int64"), 0)  # of a line of NaN, the first
+    front = wide_index.shape[: wide_index.rank - len(lines.rest)]
+    index = apply("reshape", wide_index, shape=(product(front), *lines.rest))
+    return apply("reshape", apply("take_along_axis", lines.term, index, axis=0), shape=(*front, *lines.rest))
+
+
+def _gathered(lines: Lines, places: Any) -> Op:
+    """The elements of all lines at places, whose axes stand where lines had theirs: of known ones, of those between."""
+    if isinstance(places, Op):
+        return apply("gather", lines.term, astype(places, "int64"), axis=lines.axis)
+    index = np.asarray(places).astype(np.int64)
+    if not index.size or not isinstance(lines.last, int):
+        return apply("gather", lines.term, as_term(index), axis=lines.axis)
+    begin, end = int(index.min()), int(index.max()) + 1
+    items: list[Any] = [(0, n, 1) for n in lines.given.shape]
+    items[lines.axis] = (begin, end, 1)
+    between = apply("tensor_slice", lines.term, items=tuple(items))
+    return apply("gather", between, as_term(index - begin), axis=lines.axis)
+
+
+def _both(lines: Lines, low: Any, high: Any) -> tuple[Op, Op]:
+    """The elements at two places each, which are taken at once where they are known."""
+    if lines.each or isinstance(low, Op):
+        return _taken(lines, low), _taken(lines, high)
+    found = _taken(lines, np.stack([low, high]))
+    return apply("tensor_slice", found, items=(0,)), apply("tensor_slice", found, items=(1,))
+
+
+def _first(lines: Lines, found: Op) -> Op:
+    """What has axes where lines had theirs, with these first."""
+    several = found.rank - len(lines.rest)
+    if not lines.axis or not several:
+        return found
+    axes = range(found.rank)
+    own, rest = axes[lines.axis : lines.axis + several], [*axes[: lines.axis], *axes[lines.axis + several :]]
+    return apply("transpose", found, perm=(*own, *rest))
 
 
 def _with_nan(lines: Lines, found: Op) -> Op:
     """NaN where a line has one, unless these are passed over, and of lines that turn out to have no elements."""
     asked = not lines.each and is_float(lines.term.dtype)
-    if isinstance(lines.term.shape[0], int):
-        return where(isnan(apply("tensor_slice", lines.term, items=(-1,))), math.nan, found) if asked else found
+    if isinstance(lines.last, int):
+        return where(isnan(_greatest(lines)), math.nan, found) if asked else found
     if not is_float(found.dtype):
         return found
     bad = lines.last < 0
@@ -186,14 +228,22 @@ def _with_nan(lines: Lines, found: Op) -> Op:
     return where(bad, math.nan, found)
 
 
+def _greatest(lines: Lines) -> Op:
+    """An element that is NaN if any is: the last one of short lines, which are sorted whole."""
+    if lines.last >= _SORTED:
+        return max(lines.given, lines.axis)
+    items: list[Any] = [(0, n, 1) for n in lines.given.shape]
+    items[lines.axis] = lines.last
+    return apply("tensor_slice", lines.term, items=tuple(items))
+
+
 def _median(call: str, x: Array, axis: Axis, keepdims: bool) -> Op:
     term = as_term(x)
     dtype, reduced = averaging(term.dtype), places(call, axis, term.rank)
     if any(term.shape[k] == 0 for k in reduced):
         return full(without(term.shape, reduced, checked(call, flag, keepdims, "keepdims")), math.nan, dtype=dtype)
     lines = _lines(call, term, axis, keepdims)
-    sides = [_taken(lines, place // 2) for place in (lines.last, lines.last + 1)]
-    low, high = (astype(side, wide(dtype)) for side in sides)
+    low, high = (astype(side, wide(dtype)) for side in _both(lines, lines.last // 2, (lines.last + 1) // 2))
     middle = astype(divide(add(low, high), 2.0), dtype)
     return apply("reshape", _with_nan(lines, middle), shape=lines.shape)
 
@@ -232,8 +282,7 @@ def _part(call: str, q: Any, whole: int, linear: bool) -> Any:
 def _between(lines: Lines, place: Any, method: str, weak: bool) -> Op:
     """What lies between two elements, nearer to the one that the place is nearer to."""
     below = np.floor(place)
-    low = _taken(lines, below)
-    high = _taken(lines, np.minimum(below + 1, lines.last))
+    low, high = _both(lines, below, np.minimum(below + 1, lines.last))
     part = place - below if method == "linear" else np.where(np.equal(place, below), 0.0, 0.5)
     share = astype(as_term(part), place.dtype)
     if not lines.each:
