@@ -2,8 +2,9 @@
 """Factors of matrices in NumPy, step by step: in which order each element is computed is part of what an op means.
 
 An element is rounded after each product and each difference, columns of factors from the first to the last. Kernels
-keep to that order, so rows are exchanged in the same way everywhere, also where two pivots are nearly alike. Golub and
-Van Loan, *Matrix Computations*, chapters 3 and 4.
+keep to that order, so rows are exchanged in the same way everywhere, also where two pivots are nearly alike; but for
+`qr` of matrices with many rows on a CPU, whose sums are of another order. Golub and Van Loan, *Matrix Computations*,
+chapters 3 and 4.
 """
 
 from __future__ import annotations

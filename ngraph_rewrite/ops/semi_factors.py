@@ -83,7 +83,8 @@ def lu(x: TensorType) -> TensorType:
 def qr(x: TensorType) -> TensorType:
     """Orthogonal columns Q of matrices `x` (b, m, n), m not below n, over upper triangles R: Q R is `x` (b, m + n, n).
 
-    By reflections, with the signs that LAPACK gives.
+    By reflections, with the signs that LAPACK gives. On a CPU those of matrices with many rows are used some at a time:
+    results are the same but for rounding.
     """
     tall(x)
     return tensor(x.dtype, (x.shape[0], x.shape[1] + x.shape[2], x.shape[2]))

@@ -3,6 +3,12 @@
 
 from __future__ import annotations
 
+from ngraph_rewrite.codegen.library_blocked import (
+    blocked_names,
+    render_blocked_qr,
+    render_reflect_panel,
+    room_of_blocked_qr,
+)
 from ngraph_rewrite.codegen.library_factors import (
     COLUMNS,
     WIDTH,
@@ -19,6 +25,7 @@ from ngraph_rewrite.terms.op import Op
 
 # Nanoseconds of a product and a difference, of a step of a loop over rows, and what a matrix takes beside them.
 _EACH, _ROW, _MATRIX = 0.06, 3, 50
+BLOCKED = 96  # rows of a matrix, or more, whose columns are reflected by blocks of reflections
 
 
 def factors_call(term: Op, groups: Groups) -> Call:
@@ -50,9 +57,19 @@ def qr_call(term: Op, groups: Groups) -> Call:
     x = in_memory(term.args[0], groups)
     count, m, n = x.layout.shape
     dtype, size = term.dtype.name, term.dtype.itemsize
+    if m >= BLOCKED:
+        return _blocked_qr_call((count, m, n, x, *x.layout.strides, OUTPUT), count, m, n, dtype)
     share = loop_share(count, _MATRIX + m * n * _ROW + 4 * m * n * n * _EACH)._replace(parted=n > WIDTH)
     space, reflect = Scratch(room_of_panel(m, n, size), share.chunks), render_reflect(dtype)
     tiles = Scratch(room_of_tile(m, n, size), max(share.chunks, tiles_of(n)))
     parts = (space, space.bytes, reflect, tiles, tiles.bytes)
     arguments = (count, m, n, x, *x.layout.strides, OUTPUT, *parts)
     return Call(render_qr(dtype), arguments, share, (space, tiles), parts=(reflect,))
+
+
+def _blocked_qr_call(given: tuple[object, ...], count: int, m: int, n: int, dtype: str) -> Call:
+    """The call of factors of matrices (m, n), whose columns are reflected by blocks of reflections."""
+    share = loop_share(count, _MATRIX + m * n * _ROW + 2 * m * n * n * _EACH)._replace(parted=n > WIDTH)
+    space, reflect = Scratch(room_of_blocked_qr(m, n, dtype), share.chunks), render_reflect_panel(dtype)
+    arguments = (*given, 1, space, space.bytes, reflect, *blocked_names(dtype))
+    return Call(render_blocked_qr(dtype), arguments, share, (space,), parts=(reflect,))

@@ -12,6 +12,7 @@ import pytest
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.codegen import (
+    library_blocked,
     library_blocks,
     library_divided,
     library_divided_singular,
@@ -24,6 +25,7 @@ from ngraph_rewrite.codegen import (
 
 Array = np.ndarray[Any, Any]
 _RENDERED = (
+    library_blocked.render_blocked_qr,
     library_blocks.render_tridiagonal,
     library_divided.render_divided_eigh,
     library_divided_singular.render_divided_svd,
@@ -59,7 +61,8 @@ def results(op: str, x: Array, threads: int) -> Array:
     ("op", "dtype", "n"),
     [
         ("cholesky", "float64", 150), ("eigh", "float32", 90), ("eigh", "float32", 150), ("eigh", "float64", 300),
-        ("eigvalsh", "float64", 150), ("lu", "float32", 150), ("qr", "float64", 150), ("svd", "float32", 90),
+        ("eigvalsh", "float64", 150), ("lu", "float32", 150), ("qr", "float64", 90),
+        ("qr", "float64", 150), ("qr", "float32", 300), ("svd", "float32", 90),
         ("svd", "float32", 150), ("svd", "float64", 300),
         ("svdvals", "float64", 150),
     ],
