@@ -35,8 +35,8 @@ def check_factors(x: Array, found: Array) -> None:
     found, exact = found.astype("float64"), x.astype("float64")
     q, r = found[:, :m], found[:, m:]
     unit = float(np.finfo(x.dtype).eps) * (8 + n + np.sqrt(m))
-    size = np.linalg.norm(exact / np.maximum(np.abs(exact).max(1, keepdims=True), 1e-300), axis=1)
-    scale = size[:, None] * np.abs(exact).max(1, keepdims=True)
+    most = np.abs(exact).max(1, keepdims=True)
+    scale = most * np.linalg.norm(exact / np.where(most == 0, 1, most), axis=1)[:, None]
     nothing = 4 * (n + m) * np.finfo(x.dtype).smallest_subnormal.astype("float64")
     assert not np.tril(r, -1).any()
     assert np.all(np.abs(np.swapaxes(q, 1, 2) @ q - np.eye(n)) <= unit)
