@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Singular values in NumPy, step by step: what `semi.svd` means, and kernels compute to the bit.
 
-But for vectors of large matrices on a CPU, as those of `ngraph_rewrite.ops.eigenvalues`.
+But for vectors of large matrices on a CPU, as those of `ngraph_rewrite.ops.eigenvalues`, and for matrices of many rows.
 
 Reflections from both sides make a matrix zero but for its diagonal and what is above that; implicit steps with the
 least singular value of the last two rows as their shift, from the end of a block where its diagonal is greater, make

@@ -4,6 +4,12 @@
 from __future__ import annotations
 
 from ngraph_rewrite.codegen.library_bidiagonal import render_column_sums, render_reflect_rows
+from ngraph_rewrite.codegen.library_blocked import (
+    blocked_names,
+    render_blocked_qr,
+    render_reflect_panel,
+    room_of_blocked_qr,
+)
 from ngraph_rewrite.codegen.library_blocks import (
     COLUMNS,
     render_blocks,
@@ -31,8 +37,10 @@ from ngraph_rewrite.codegen.library_panels import render_reflect, room_of_tile, 
 from ngraph_rewrite.codegen.library_rotations import render_rotate
 from ngraph_rewrite.codegen.library_singular_values import render_svd, space_of_svd
 from ngraph_rewrite.codegen.library_spectra import render_eigh, space_of_eigh
+from ngraph_rewrite.codegen.library_tall import GROUP, render_tall_svd, render_turned_rows, space_of_tall_svd
 from ngraph_rewrite.codegen.library_tridiagonal import render_symmetric_update
 from ngraph_rewrite.codegen.parting import MOST
+from ngraph_rewrite.plan.factor_calls import BLOCKED
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory
 from ngraph_rewrite.plan.shares import Share, loop_share
@@ -42,6 +50,8 @@ from ngraph_rewrite.types.dtypes import as_dtype
 
 # Nanoseconds of a product and a sum, of a rotation, and what a matrix takes beside them.
 _EACH, _ROTATION, _MATRIX = 0.06, 15, 200
+# Matrices of `BLOCKED` rows or more, and so many times as many as columns, have the singular values of a triangle.
+_TALL = 1.5
 DIVIDED = 96  # rows of the shorter side of a matrix, or more, whose vectors are found by division
 
 
@@ -88,16 +98,45 @@ def svd_call(term: Op, groups: Groups) -> Call:
     x = in_memory(term.args[0], groups)
     count, m, n = x.layout.shape
     vectors, dtype = term.definition.short == "svd", term.dtype.name
-    divided = vectors and n >= DIVIDED
-    time = _MATRIX + 2 * n * n * _ROTATION + m * n * n * (12 if vectors and not divided else 4) * _EACH
-    share = loop_share(count, time)._replace(parted=True)
-    if divided:
-        return _divided_svd_call((count, m, n, x, *x.layout.strides, OUTPUT), share, m, n, dtype)
+    given = (count, m, n, x, *x.layout.strides, OUTPUT)
+    if m >= BLOCKED and m >= _TALL * n > 0:
+        return _tall_svd_call(given, count, m, n, dtype, vectors)
+    return _svd_call(given, _share_of_svd(count, m, n, vectors), m, n, dtype, vectors)
+
+
+def _share_of_svd(count: int, m: int, n: int, vectors: bool) -> Share:
+    """How so many matrices (m, n) are shared out."""
+    time = _MATRIX + 2 * n * n * _ROTATION + m * n * n * (12 if vectors and n < DIVIDED else 4) * _EACH
+    return loop_share(count, time)._replace(parted=True)
+
+
+def _svd_call(given: tuple[object, ...], share: Share, m: int, n: int, dtype: str, vectors: bool) -> Call:
+    """The call of singular values of matrices (m, n), with their vectors or without."""
+    if vectors and n >= DIVIDED:
+        return _divided_svd_call(given, share, m, n, dtype)
     space = Scratch(space_of_svd(m, n, dtype, vectors), share.chunks)
     parts = (render_column_sums(dtype), render_reflect_rows(dtype))
-    arguments = (count, m, n, x, *x.layout.strides, OUTPUT, space, space.bytes, *parts)
+    arguments = (*given, space, space.bytes, *parts)
     call = Call(render_svd(dtype, vectors), arguments, share, (space,), parts=parts)
     return _with_parts(call, share.chunks, m, n, dtype) if vectors else call
+
+
+def _tall_svd_call(given: tuple[object, ...], count: int, m: int, n: int, dtype: str, vectors: bool) -> Call:
+    """The call of singular values of matrices (m, n) of many more rows than columns, by those of triangles."""
+    time = _MATRIX + 2 * n * n * _ROTATION + (m * n * n * (6 if vectors else 2) + 12 * n**3) * _EACH
+    share = loop_share(count, time)._replace(parted=True)
+    inner = _svd_call((), share, n, n, dtype, vectors)
+    factor, reflect, multiply = render_blocked_qr(dtype), render_reflect_panel(dtype), render_turned_rows(dtype)
+    space = Scratch(space_of_tall_svd(m, n, dtype), share.chunks)
+    panel = Scratch(room_of_blocked_qr(m, n, dtype), share.chunks)
+    panels = Scratch(n * COLUMNS * as_dtype(dtype).itemsize, max(share.chunks, min(-(-m // GROUP), MOST)))
+    turning = (multiply, panels, panels.bytes) if vectors else (0, 0, 0)
+    arguments = (*given, space, space.bytes, factor, panel, panel.bytes, reflect, *blocked_names(dtype))
+    arguments = (*arguments, *turning, inner.source, *inner.arguments)
+    scratch, parts = (space, panel, *inner.scratch), (factor, reflect, inner.source, *inner.parts)
+    if vectors:
+        scratch, parts = (*scratch, panels), (*parts, multiply)
+    return Call(render_tall_svd(dtype, vectors, len(inner.arguments)), arguments, share, scratch, parts=parts)
 
 
 def _divided_svd_call(given: tuple[object, ...], share: Share, m: int, n: int, dtype: str) -> Call:

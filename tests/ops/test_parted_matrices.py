@@ -20,6 +20,7 @@ from ngraph_rewrite.codegen import (
     library_panels,
     library_singular_values,
     library_spectra,
+    library_tall,
     parting,
 )
 
@@ -34,6 +35,7 @@ _RENDERED = (
     library_panels.render_qr,
     library_singular_values.render_svd,
     library_spectra.render_eigh,
+    library_tall.render_tall_svd,
 )
 
 
@@ -64,13 +66,16 @@ def results(op: str, x: Array, threads: int) -> Array:
         ("eigvalsh", "float64", 150), ("lu", "float32", 150), ("qr", "float64", 90),
         ("qr", "float64", 150), ("qr", "float32", 300), ("svd", "float32", 90),
         ("svd", "float32", 150), ("svd", "float64", 300),
-        ("svdvals", "float64", 150),
+        ("svdvals", "float64", 150), ("tall svd", "float32", 400), ("tall svd", "float64", 250),
+        ("tall svdvals", "float32", 300),
     ],
 )  # fmt: skip
 def test_threads_share_a_matrix(shared: None, op: str, dtype: str, n: int) -> None:
     """Several panels, of which the last one is not full, and more columns than are worth a chunk."""
     x = np.random.default_rng(0).normal(size=(2, n, n)).astype(dtype)
-    if op in ("qr", "svd", "svdvals"):
+    if op.startswith("tall"):
+        op, x = op.removeprefix("tall "), x[:, :, : n // 3]
+    elif op in ("qr", "svd", "svdvals"):
         x = x[:, :, : n - 10]
     if op == "cholesky":
         x = x @ np.swapaxes(x, 1, 2)
