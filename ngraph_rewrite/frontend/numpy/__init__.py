@@ -15,6 +15,7 @@ from ngraph_rewrite.frontend.numpy import (
     linalg,
     protocols,
     random,
+    special,
 )
 from ngraph_rewrite.frontend.numpy.absent import refused
 from ngraph_rewrite.frontend.numpy.activations import (
@@ -819,6 +820,7 @@ __all__ = [
     "softplus",
     "sort",
     "spacing",
+    "special",
     "split",
     "sqrt",
     "square",

@@ -62,6 +62,12 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "index_update": "use ng.numpy.at(x)[index].set(values)",
         **dict.fromkeys(("cummax", "cumulative_max"), "np.maximum.accumulate takes terms"),
         **dict.fromkeys(("cummin", "cumulative_min"), "np.minimum.accumulate takes terms"),
+        "nn": "functions between layers are in ng.numpy itself: softmax, relu, convolution, ...",
+        "lax": "loops are ng.while_loop, ng.cond and ng.numpy.scan; all else is in ng.numpy itself",
+        "scipy": "ng.numpy.special has functions of scipy.special, ng.numpy.linalg those of linear algebra",
+        **dict.fromkeys(("dynamic_slice", "dynamic_slice_in_dim"), "x[start + ng.numpy.arange(size)]"),
+        **dict.fromkeys(("dynamic_update_slice", "dynamic_update_slice_in_dim"),
+                        "ng.numpy.at(x)[start + ng.numpy.arange(size)].set(values)"),
         **TRANSFORMS,
     },
     "linalg": {
@@ -70,6 +76,11 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
         "matvec": "use ng.numpy.matvec",
     },
     "fft": {},
+    "special": {
+        **dict.fromkeys(("binom", "comb"), "1 / ((n + 1) * ng.numpy.special.beta(n - k + 1, k + 1))"),
+        "poch": "ng.numpy.exp(ng.numpy.lgamma(z + m) - ng.numpy.lgamma(z)), of positive numbers",
+        "rgamma": "1 / ng.numpy.special.gamma(z)",
+    },
     "random": {
         "hypergeometric": "draw them with NumPy, and give them as an argument",
         **dict.fromkeys(("seed", "default_rng", "RandomState", "Generator", "get_state", "PRNGKey"), _SEED),
@@ -87,6 +98,11 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
         "int_": "int64",
         "matrix_power": "linalg.matrix_power", "norm": "linalg.norm", "solve": "linalg.solve", "inv": "linalg.inv",
         "promote_types": "result_type",
+        "igamma": "special.gammainc", "igammac": "special.gammaincc",
+    },
+    "special": {
+        "lgamma": "gammaln", "loggamma": "gammaln", "sigmoid": "expit", "igamma": "gammainc", "igammac": "gammaincc",
+        "bessel_i0": "i0", "bessel_i0e": "i0e", "bessel_i1": "i1", "bessel_i1e": "i1e",
     },
     "linalg": {"triangular_solve": "solve_triangular", "lu_solve": "solve"},
     "fft": {"dft": "fft", "dft2": "fft2", "dftn": "fftn", "idft": "ifft", "rdft": "rfft", "irdft": "irfft"},
@@ -126,6 +142,9 @@ def instead(module: ModuleType, name: str) -> str | None:
         return _INSTEAD[short][name]
     if name in _NAMES[short]:
         return f"use {called}.{_NAMES[short][name]}"
+    special = sys.modules[f"{__name__.rpartition('.')[0]}.special"]
+    if name in special.__all__:
+        return f"use ng.numpy.special.{name}"
     root = sys.modules[__name__.partition(".")[0]]
     if name in root.__all__ and name not in ("numpy", "simple", "semi"):
         return f"use ng.{name}"
@@ -137,7 +156,7 @@ def instead(module: ModuleType, name: str) -> str | None:
 
 def _of_numpy(short: str, name: str) -> str | None:
     """What to say of NumPy's other names: its dtypes serve here, its functions take values."""
-    there: Any = getattr(np if short == "numpy" else getattr(np, short), name, None)
+    there: Any = getattr(np if short == "numpy" else getattr(np, short, None), name, None)
     if there is None:
         return None
     if inspect.isclass(there) and issubclass(there, np.complexfloating):

@@ -129,7 +129,7 @@ def spacing(make: Make, x: Op) -> Op:
 
 # Coefficients of Chebyshev polynomials, as NumPy has them of Cephes: of exp(-x) i0(x) for x / 2 - 2, and of that
 # times sqrt(x) for 32 / x - 2.
-_UP_TO_8 = (
+UP_TO_8 = (
     -4.4153416464793395e-18, 3.3307945188222384e-17, -2.431279846547955e-16, 1.715391285555133e-15,
     -1.1685332877993451e-14, 7.676185498604936e-14, -4.856446783111929e-13, 2.95505266312964e-12,
     -1.726826291441556e-11, 9.675809035373237e-11, -5.189795601635263e-10, 2.6598237246823866e-09,
@@ -138,7 +138,7 @@ _UP_TO_8 = (
     -0.0005763755745385824, 0.0016394756169413357, -0.004324309995050576, 0.010546460394594998, -0.02373741480589947,
     0.04930528423967071, -0.09490109704804764, 0.17162090152220877, -0.3046826723431984, 0.6767952744094761,
 )  # fmt: skip
-_ABOVE_8 = (
+ABOVE_8 = (
     -7.233180487874754e-18, -4.830504485944182e-18, 4.46562142029676e-17, 3.461222867697461e-17,
     -2.8276239805165836e-16, -3.425485619677219e-16, 1.7725601330565263e-15, 3.8116806693526224e-15,
     -9.554846698828307e-15, -4.150569347287222e-14, 1.54008621752141e-14, 3.8527783827421426e-13,
@@ -158,9 +158,9 @@ def i0(make: Make, x: Op) -> Op:
     x = make("select", make("less", x, 0.0), make("negative", x), x)
     small = make("less_equal", x, 8.0)
     low, high = make("select", small, x, 8.0), make("select", small, 8.0, x)
-    series = _chebyshev(make, make("subtract", make("divide", low, 2.0), 2.0), _UP_TO_8)
+    series = chebyshev(make, make("subtract", make("divide", low, 2.0), 2.0), UP_TO_8)
     below = make("multiply", make("exp", low), series)
-    series = _chebyshev(make, make("subtract", make("divide", 32.0, high), 2.0), _ABOVE_8)
+    series = chebyshev(make, make("subtract", make("divide", 32.0, high), 2.0), ABOVE_8)
     above = make("divide", make("multiply", make("exp", high), series), make("sqrt", high))
     return cast(make("select", small, below, above), dtype)
 
@@ -173,7 +173,7 @@ def polynomial(make: Make, x: Op, factors: Sequence[float]) -> Op:
     return found
 
 
-def _chebyshev(make: Make, x: Op, factors: Sequence[float]) -> Op:
+def chebyshev(make: Make, x: Op, factors: Sequence[float]) -> Op:
     """Half of the difference that Clenshaw's recurrence ends with."""
     last: Op | float = factors[0]
     before: Op | float = 0.0

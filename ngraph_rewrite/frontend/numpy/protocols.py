@@ -14,7 +14,7 @@ import numpy as np
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, FamilyError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.choice import cast
-from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, statistical
+from ngraph_rewrite.frontend.numpy import numpy_names, products_and_orders, special, statistical
 from ngraph_rewrite.frontend.numpy.absent import instead
 from ngraph_rewrite.frontend.numpy.formulas import FORMULAS, in_their_family
 from ngraph_rewrite.frontend.numpy.keeping import by_position, made
@@ -31,7 +31,7 @@ from ngraph_rewrite.types.lengths import Length
 _SHORT = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
     "arctanh": "atanh", "conjugate": "positive", "floor_divide": "floordivide", "invert": "bitwise_invert",
-    "remainder": "mod", "true_divide": "divide",
+    "remainder": "mod", "true_divide": "divide", "expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma",
 }  # fmt: skip
 # What ufunc.reduce is called as a function.
 _REDUCTIONS: Mapping[str, Callable[..., Op]] = {
@@ -116,7 +116,18 @@ def _call(name: str, inputs: tuple[Any, ...]) -> Any:
         return by_position(products_and_orders.LOOPS[short], short, *inputs)
     if short in FORMULAS:
         return in_their_family(short, *inputs)
+    if short in special.__all__:
+        return _special(short, inputs)
     return made(short, *inputs)
+
+
+def _special(name: str, inputs: tuple[Any, ...]) -> Op:
+    """What a ufunc of ``scipy.special`` makes of terms: one or two may have names, which stay."""
+    function: Callable[..., Op] = getattr(special, name)
+    if len(inputs) <= 2:
+        return by_position(function, name, *inputs)
+    _positional_only(name, inputs)
+    return function(*inputs)
 
 
 def _product(name: str, inputs: tuple[Any, ...]) -> Op:

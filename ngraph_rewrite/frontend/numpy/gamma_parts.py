@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What logarithms of gamma functions are sums and differences of, kept apart where the sums are large and cancel.
+
+Stirling's formula has a remainder that is small from 10 on; what is before it is a power, or cancels by hand.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ngraph_rewrite.frontend.numpy.elementwise import abs, equal, exp, lgamma, log, log1p, maximum, minimum, where
+from ngraph_rewrite.frontend.numpy.number_formulas import polynomial
+from ngraph_rewrite.frontend.numpy.operands import apply
+from ngraph_rewrite.terms.op import Op
+
+LARGE = 10.0
+_REMAINDER = (
+    1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
+)  # fmt: skip
+_ATANH = [1 / n for n in range(3, 27, 2)]
+_TURN = math.sqrt(2 * math.pi)
+
+
+def remainder_of_stirling(x: Op) -> Op:
+    """lgamma(x) less ``(x - 1 / 2) * log(x) - x + log(2 * pi) / 2``, for `x` from 10 on."""
+    inverse = 1 / x
+    return polynomial(apply, inverse * inverse, _REMAINDER) * inverse
+
+
+def log_less(x: Op, of: Op) -> Op:
+    """log(x / of) - x / of + 1, by the series of the inverse hyperbolic tangent where the terms would cancel."""
+    apart = (x - of) / of
+    near = abs(apart) < 0.3
+    small = where(near, apart, 0.0)
+    s = small / (2 + small)
+    far = log(maximum(where(near, of, x), _LEAST) / of) - apart
+    return where(near, 2 * s * s * s * polynomial(apply, s * s, _ATANH) - small * s, far)
+
+
+def gamma_density(a: Op, x: Op) -> Op:
+    """``x ** a * exp(-x) / gamma(a + 1)``, for a positive `a`: of a large one by how far `x` is from it."""
+    many = a >= LARGE
+    large, small = where(many, a, LARGE), where(many, 1.0, a)
+    apart = exp(large * log_less(x, large) - remainder_of_stirling(large))
+    positive = maximum(x, _LEAST)
+    return where(many, apart / (_TURN * large**0.5), exp(small * log(positive) - x - lgamma(small + 1)))
+
+
+def log_beta(a: Op, b: Op) -> Op:
+    """The logarithm of the beta function: lgamma(a) + lgamma(b) - lgamma(a + b), for positive numbers."""
+    less, more = minimum(a, b), maximum(a, b)
+    large = maximum(more, LARGE)
+    rest = remainder_of_stirling(large) - remainder_of_stirling(large + less)
+    # The lesser one is small: only the other two are of Stirling's formula.
+    one = lgamma(less) + rest - (large - 0.5) * log1p(less / large) - less * (log(large + less) - 1)
+    low = maximum(less, LARGE)
+    part = low / (low + large)
+    rest = remainder_of_stirling(low) + remainder_of_stirling(large) - remainder_of_stirling(low + large)
+    both = (low - 0.5) * log(part) - large * log1p(low / large) - 0.5 * log(large) + math.log(_TURN) + rest
+    plain = lgamma(less) + lgamma(more) - lgamma(less + more)
+    found = where(less >= LARGE, both, where(more >= LARGE, one, plain))
+    return where(equal(more, math.inf), -math.inf, found)
+
+
+def beta_density(a: Op, b: Op, x: Op, y: Op) -> Op:
+    """``x ** a * y ** b / beta(a, b)`` where `y` is ``1 - x``: of two large ones by how far `x` is from their mean."""
+    many = minimum(a, b) >= LARGE
+    p, q = where(many, a, LARGE), where(many, b, LARGE)
+    total = p + q
+    middle, other = p / total, q / total
+    apart = p * log_less(x, middle) + q * log_less(y, other)
+    rest = remainder_of_stirling(total) - remainder_of_stirling(p) - remainder_of_stirling(q)
+    large = exp(apart + rest) * (p * other) ** 0.5 / _TURN
+    a, b = where(many, 1.0, a), where(many, 1.0, b)
+    return where(many, large, exp(a * log(maximum(x, _LEAST)) + b * log(maximum(y, _LEAST)) - log_beta(a, b)))
+
+
+# The least normal number: a power of 0 is one of it, whose logarithm is finite.
+_LEAST = 2.0**-1022
