@@ -97,7 +97,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nx.tile(X, -1), errors.LengthError, "a repetition is -1"),
     (lambda: nx.eye(-1), errors.LengthError, "is -1"),
     (lambda: nx.linspace(0, 1, -3), errors.LengthError, "is -3"),
-    (lambda: nx.linspace(X, 1, 3), errors.ArgumentError, "linspace: start"),
+    (lambda: nx.linspace(X, 1, 3, dtype="int8"), errors.AttributeValueError, "linspace: dtype is int8"),
     (lambda: nx.linspace(0, float("inf"), 1, dtype="int32"), errors.DTypeError, "do not fit int32"),
     (lambda: nx.linspace(0, 128, 3, dtype="int8"), errors.DTypeError, "from 0.0 to 128.0 do not fit int8"),
     (lambda: nx.linspace(-1, 5, 0, dtype="uint8"), errors.DTypeError, "do not fit uint8"),

@@ -138,6 +138,8 @@ def instead(module: ModuleType, name: str) -> str | None:
     ('use ng.numpy.random.standard_normal', 'did you mean ng.numpy.softmax?', 'use ng.deriv')
     """
     called, short = _called(module), module.__name__.rpartition(".")[2]
+    if name in module.__all__:
+        return f"{called}.{name} gives another term, and changes nothing"
     if name in _INSTEAD[short]:
         return _INSTEAD[short][name]
     if name in _NAMES[short]:

@@ -9,7 +9,7 @@ from typing import Any
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import checked, dimensions
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, places, several
-from ngraph_rewrite.ops.checks import listed, position
+from ngraph_rewrite.ops.checks import listed, one_of, position
 from ngraph_rewrite.ops.stretching import stretched
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -17,28 +17,41 @@ from ngraph_rewrite.terms.op import Op
 # -- shapes -------------------------------------------------------------------------------------------
 
 
-def reshape(x: Array, /, shape: Any, *, copy: bool | None = None) -> Op:
+def reshape(x: Array, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Op:
     """The elements of `x` in row-major order, in another shape; one length may be -1: what is left.
+
+    Args:
+        order: ``"C"`` for row-major order, ``"F"`` for the one in which the first index goes fastest.
 
     Raises:
         AxesError: if the sizes differ.
-        AttributeValueError: for a second -1.
+        AttributeValueError: for a second -1, or another order.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.reshape(ng.placeholder((None, 4)), (-1, 2)).type
     float32[2*n0, 2]
     """
+    if checked("reshape", one_of, order, ("C", "F"), "order") == "F":
+        return transpose(apply("reshape", transpose(x), shape=listed(shape)[::-1]))
     return apply("reshape", as_term(x), shape=shape)
 
 
-def ravel(x: Array, /) -> Op:
+def ravel(x: Array, /, order: str = "C") -> Op:
     """The elements of `x` in row-major order along one axis.
+
+    Args:
+        order: ``"C"`` for row-major order, ``"F"`` for the one in which the first index goes fastest; ``"K"`` and
+            ``"A"`` are row-major too, as terms have no memory.
+
+    Raises:
+        AttributeValueError: for another order.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.ravel(ng.placeholder((2, 3))).type
     float32[6]
     """
-    term = as_term(x)
+    turned = checked("ravel", one_of, order, ("C", "F", "K", "A"), "order") == "F"
+    term = transpose(x) if turned else as_term(x)
     return apply("reshape", term, shape=(term.size,))
 
 

@@ -58,7 +58,7 @@ def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: 
 
 def _vector_norm(x: Op, axes: tuple[int, ...], order: float, keepdims: bool) -> Op:
     if math.isinf(order):
-        return (greatest if order > 0 else least)(size_of(x), axis=axes, keepdims=keepdims)
+        return _extreme(size_of(x), order, axes, keepdims)
     if order == 0:
         return total(astype(not_equal(x, 0), x.dtype), axis=axes, keepdims=keepdims)
     if order == 1:
@@ -106,8 +106,16 @@ def _matrix_norm(call: str, x: Op, axes: tuple[int, int], order: Order, keepdims
         raise AttributeValueError(f"{call}: ord {order!r} is no norm of matrices", where=user_line(), do=do)
     summed, compared = axes if abs(float(order)) == 1 else axes[::-1]
     sums = total(size_of(x), axis=summed, keepdims=True)
-    found = (greatest if float(order) > 0 else least)(sums, axis=compared, keepdims=True)
+    found = _extreme(sums, float(order), (compared,), True)
     return found if keepdims else apply("squeeze", found, axis=axes)
+
+
+def _extreme(sizes: Op, order: float, axes: tuple[int, ...], keepdims: bool) -> Op:
+    """The greatest of sizes, which is 0 if there are none, or, for a negative order, the least."""
+    if order < 0:
+        return least(sizes, axis=axes, keepdims=keepdims)
+    nothing = any(sizes.shape[k] == 0 for k in axes)
+    return greatest(sizes, axis=axes, keepdims=keepdims, initial=0.0 if nothing else None)
 
 
 def _of_singular_values(x: Op, axes: tuple[int, int], order: Order, keepdims: bool) -> Op:

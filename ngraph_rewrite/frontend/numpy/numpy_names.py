@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.frontend.numpy import (
     beyond_standard,
     creation,
@@ -19,19 +20,25 @@ from ngraph_rewrite.frontend.numpy import (
     manipulation,
     padding,
     products_and_orders,
+    ranges,
     sets,
     statistical,
 )
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.frontend.numpy.signatures import averaged, spread
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, family_of
 from ngraph_rewrite.terms.operands import combine
 
 # -- signatures of NumPy's own ------------------------------------------------------------------------
 
 
-def _where(condition: Any, x: Any, y: Any) -> Op:
+def _where(condition: Any, x: Any = None, y: Any = None) -> Op:
     """In the family of the terms."""
+    if x is None or y is None:
+        what = "np.where of a condition alone: how many elements are true is not known, and so no shape"
+        do = "give both values, or use ng.numpy.nonzero(condition, size=...)"
+        raise ArgumentError(what, where=user_line(), do=do)
     terms = [t for t in (condition, x, y) if isinstance(t, Op)]
     if family_of(terms) != "axes" or not any(t.rank for t in terms):
         return elementwise.where(condition, x, y)
@@ -50,6 +57,12 @@ def _filled_like(value: int) -> Callable[..., Op]:
         return creation.full_like(a, value, dtype=dtype)
 
     return function
+
+
+def _linspace(
+    start: Array, stop: Array, num: int = 50, endpoint: bool = True, *, dtype: Any = None, axis: int = 0
+) -> Op:
+    return ranges.linspace(start, stop, num, endpoint, dtype=dtype, axis=axis)
 
 
 def _repeat(a: Array, repeats: Any, axis: int | None = None) -> Op:
@@ -96,6 +109,7 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.flip: manipulation.flip,
     np.roll: manipulation.roll,
     np.pad: padding.pad,
+    np.linspace: _linspace,
     np.concatenate: joining.concatenate,
     np.stack: joining.stack,
     np.unstack: _unstack,

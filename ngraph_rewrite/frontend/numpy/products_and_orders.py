@@ -10,7 +10,7 @@ import numpy as np
 
 from ngraph_rewrite.errors import AttributeValueError
 from ngraph_rewrite.frontend.building import apply as build_term
-from ngraph_rewrite.frontend.numpy import cumulative, divisors, linear_algebra, manipulation, searching, sorting
+from ngraph_rewrite.frontend.numpy import cumulative, divisors, linear_algebra, searching, sorting
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
@@ -20,8 +20,8 @@ def _searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None =
     return searching.searchsorted(a, v, side=side, sorter=sorter)
 
 
-def _take(a: Array, indices: Array, axis: int | None = None) -> Op:
-    return searching.take(a, indices, axis=axis)
+def _take(a: Array, indices: Array, axis: int | None = None, out: None = None, mode: str = "raise") -> Op:
+    return searching.take(a, indices, axis=axis, mode=mode)
 
 
 def _take_along_axis(arr: Array, indices: Array, axis: int = -1) -> Op:
@@ -38,8 +38,7 @@ def _ordered(name: str, function: Callable[..., Op]) -> Callable[..., Op]:
         if kind not in _KINDS:
             do = f"one of {', '.join(map(repr, _KINDS))}: all of them give the stable order"
             raise AttributeValueError(f"np.{name}: kind is {kind!r}", where=user_line(), do=do)
-        row, place = (manipulation.ravel(as_term(a)), -1) if axis is None else (a, axis)
-        return function(row, axis=place, stable=True if stable is None else stable)
+        return function(a, axis=axis, stable=True if stable is None else stable)
 
     ordered.__qualname__ = name
     return ordered

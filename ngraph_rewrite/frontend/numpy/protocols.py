@@ -41,6 +41,12 @@ _REDUCTIONS: Mapping[str, Callable[..., Op]] = {
 # Methods of arrays that functions have another name than, and what gives the value of an array.
 _METHODS = {"flatten": "ravel", "view": "reshape", "permute": "permute_dims"}
 _VALUES = frozenset({"item", "tolist", "tobytes", "numpy"})
+# What to write in the place of methods of ufuncs.
+_OF_UFUNCS: Mapping[Any, str] = {
+    "at": "ng.numpy.at(x)[index].add(values) gives another term",
+    "reduceat": "ng.numpy.segment_sum, and others, of numbers that say which segment each element is of",
+    ("logaddexp", "reduce"): "use ng.numpy.logsumexp",
+}
 VERSION = "2024.12"  # of the standard
 _EARLIER = ("2021.12", "2022.12", "2023.12")  # which the last one goes on
 _DEFAULTS: Mapping[str, Any] = {"out": (None,), "where": True, "casting": "same_kind", "order": "K", "subok": True}
@@ -77,7 +83,7 @@ def called_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict
     if method == "accumulate" and name in numpy_names.ACCUMULATIONS:
         accumulation = numpy_names.ACCUMULATIONS[name]
         return accumulation(*inputs, **{"axis": 0, **_plain(name, options, accumulation)})
-    do = "ng.numpy.at(x)[index].add(values) gives another term" if method == "at" else "ng.numpy has what there is"
+    do = _OF_UFUNCS.get((name, method), _OF_UFUNCS.get(method, "ng.numpy has what there is"))
     raise ArgumentError(f"np.{name}.{method} has no meaning for terms", where=user_line(), do=do)
 
 
@@ -239,8 +245,8 @@ def called_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 def _instead(name: str) -> str | None:
     """What to write for a function of NumPy's, as ``np.linalg.eig``, that has no meaning for terms."""
     where, _, short = name.rpartition(".")
-    module = sys.modules.get(where.replace("np", __name__.rpartition(".")[0], 1))
-    return None if module is None else instead(module, short)
+    ours = __name__.rpartition(".")[0]
+    return instead(sys.modules.get(where.replace("np", ours, 1), sys.modules[ours]), short)
 
 
 def _positional_only(name: str, args: Iterable[Any]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ngraph_rewrite.errors import AxesError
+from ngraph_rewrite.errors import AxesError, MissingMethodError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.indexing import item, understood
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, positional
@@ -21,6 +21,13 @@ from ngraph_rewrite.ops.checks import position
 from ngraph_rewrite.ops.semi_scatter import MADE_BY
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+
+# What other libraries have there.
+_INSTEAD = {
+    "subtract": "at(x)[index].add(-values)", "mul": "at(x)[index].multiply(values)", "get": "x[index]",
+    **dict.fromkeys(("divide", "div"), "at(x)[index].multiply(1 / values)"),
+    **dict.fromkeys(("apply", "power", "pow"), "at(x)[index].set(function(x[index]))"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,12 @@ class Place(NamedTuple):
 
     term: Op
     index: Any
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        do = _INSTEAD.get(name, "there are set, add, multiply, max and min")
+        raise MissingMethodError(f"at(x)[index] has no {name}", where=user_line(), do=do)
 
     def set(self, values: Array) -> Op:
         """The term with these values there."""

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, LengthError
 from ngraph_rewrite.frontend.building import checked, dimensions
 from ngraph_rewrite.frontend.numpy.creation import asarray
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.operands import apply, on_device
-from ngraph_rewrite.ops.checks import as_int
+from ngraph_rewrite.frontend.numpy.elementwise import where
+from ngraph_rewrite.frontend.numpy.manipulation import moveaxis
+from ngraph_rewrite.frontend.numpy.number_formulas import as_float
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_terms, on_device
+from ngraph_rewrite.ops.checks import as_int, flag
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import FLOAT32, INT64, as_dtype
+from ngraph_rewrite.types.dtypes import FLOAT32, INT64, as_dtype, is_float
 from ngraph_rewrite.types.lengths import Extent, Length
 
 
@@ -80,19 +83,53 @@ def _end(number: Any) -> Extent:
 
 
 def linspace(
-    start: float, stop: float, /, num: int = 50, endpoint: bool = True, *, dtype: Any = None, device: Any = None
+    start: Array,
+    stop: Array,
+    /,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    axis: int = 0,
 ) -> Op:
     """`num` numbers, evenly spaced from `start` to `stop`, which is the last one if `endpoint`.
 
+    Args:
+        start, stop: Numbers, or arrays and terms, which are broadcast: there are so many along a new axis.
+        axis: Where that axis is, of the result.
+
     Raises:
         LengthError: for a negative `num`.
+        AttributeValueError: for an integer dtype, if a term is given.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.linspace(0, 1, 5).type
     float32[5]
+    >>> ng.numpy.linspace(ng.placeholder((2,)), 0.0, 5, axis=-1).type
+    float32[2, 5]
     """
     on_device("linspace", device)
-    for name, value in (("start", start), ("stop", stop)):
-        if isinstance(value, Op) or dimensions("linspace", value):
-            raise ArgumentError(f"linspace: {name} is {value!r}", where=user_line(), do="give a number")
+    if any(isinstance(x, Op) or dimensions("linspace", x) for x in (start, stop)):
+        return _between(start, stop, num, endpoint, dtype, axis)
     return apply("linspace", start=start, stop=stop, length=num, endpoint=endpoint, dtype=dtype)
+
+
+def _between(start: Array, stop: Array, num: int, endpoint: bool, dtype: Any, axis: int) -> Op:
+    """From the numbers of an array to those of another: the last of them is that itself, whatever is rounded."""
+    first, last = (as_float(x) for x in as_terms("linspace", start, stop))
+    span = last - first
+    wanted = span.dtype if dtype is None else checked("linspace", as_dtype, dtype)
+    if not is_float(wanted):
+        do = "leave it out, and cast the result"
+        raise AttributeValueError(f"linspace: dtype is {wanted}, of terms", where=user_line(), do=do)
+    count = checked("linspace", as_int, num, "num")
+    if count < 0:
+        raise LengthError(f"linspace: num is {count}", where=user_line(), do="give how many numbers")
+    closed = checked("linspace", flag, endpoint, "endpoint") and count > 1
+    shape = (count,) + (1,) * span.rank
+    steps = apply("reshape", arange(float(count), dtype=span.dtype), shape=shape)
+    found = first + steps * (span / max(count - 1 if closed else count, 1))
+    if closed:
+        found = where(steps < count - 1, found, last)
+    return moveaxis(astype(found, wanted), 0, axis)

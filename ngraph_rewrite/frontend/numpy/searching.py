@@ -6,11 +6,16 @@ from __future__ import annotations
 from ngraph_rewrite.errors import ArgumentError, OutOfRangeError
 from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, places
+from ngraph_rewrite.frontend.numpy.data_types import astype
+from ngraph_rewrite.frontend.numpy.elementwise import maximum, minimum, remainder
+from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_number, as_term, places
 from ngraph_rewrite.frontend.numpy.picking import refuse_outside
-from ngraph_rewrite.ops.checks import one_of, position
+from ngraph_rewrite.ops.checks import integer_only, one_of, position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.types.lengths import Extent, Length
+
+_MODES = ("raise", "clip", "wrap")
 
 
 def argmax(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Op:
@@ -62,15 +67,18 @@ def searchsorted(x1: Array, x2: Array, /, side: str = "left", sorter: Array | No
     return apply("searchsorted", vector, x2, right=side == "right")
 
 
-def take(x: Array, indices: Array, /, axis: int | None = None) -> Op:
+def take(x: Array, indices: Array, /, axis: int | None = None, *, mode: str = "raise") -> Op:
     """The elements of `x` at places along an axis, which the axes of `indices` replace.
 
     Args:
         indices: Integers; a negative one counts from the end. Where a term is outside of the axis, there are zeros.
         axis: The axis; by default that of a vector. Anything else is flattened first, as NumPy does.
+        mode: What is meant by an index that is outside: ``"clip"`` the first or last element, ``"wrap"`` the one as
+            many places on, as if the axis were a ring.
 
     Raises:
         DTypeError: for indices that are not integers.
+        AttributeValueError: for another mode.
         OutOfRangeError: for an axis that is not there, or indices that are known and outside of it.
 
     >>> import ngraph_rewrite as ng
@@ -81,8 +89,18 @@ def take(x: Array, indices: Array, /, axis: int | None = None) -> Op:
     if axis is None:
         term, axis = apply("reshape", term, shape=(term.size,)), 0
     index, place = as_term(indices), checked("take", position, axis, term.rank)
+    if checked("take", one_of, mode, _MODES, "mode") != "raise":
+        checked("take", integer_only, index.type)
+        index = _inside(index, term.shape[place], mode)
     refuse_outside(index, term.shape[place], place)
     return apply("gather", term, index, axis=place)
+
+
+def _inside(index: Op, length: Extent, mode: str) -> Op:
+    """Indices of int64 in the place of those outside of an axis."""
+    count = as_number(length) if isinstance(length, Length) else length
+    wide = astype(index, "int64")
+    return remainder(wide, count) if mode == "wrap" else maximum(minimum(wide, count - 1), 0)
 
 
 def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Op:

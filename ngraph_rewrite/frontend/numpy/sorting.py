@@ -16,10 +16,11 @@ from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
 
-def argsort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Op:
+def argsort(x: Array, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Op:
     """The int64 places along an axis that put `x` in order; equal elements keep theirs.
 
     Args:
+        axis: The axis; None for all elements in row-major order.
         descending: Whether the greatest comes first; NaN still comes last.
         stable: Sorts are stable either way.
 
@@ -32,10 +33,11 @@ def argsort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bo
     int64[2, 3]
     """
     checked("argsort", flag, stable, "stable")
-    return apply("argsort", x, axis=axis, descending=descending)
+    row, place = _in_a_row(x, axis)
+    return apply("argsort", row, axis=place, descending=descending)
 
 
-def sort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Op:
+def sort(x: Array, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Op:
     """`x` in order along an axis. The arguments and errors are those of `argsort`.
 
     The gradient of each element goes to where it came from.
@@ -45,7 +47,12 @@ def sort(x: Array, /, axis: int = -1, *, descending: bool = False, stable: bool 
     float32[2, 3]
     """
     checked("sort", flag, stable, "stable")
-    return apply("sort", x, axis=axis, descending=descending)
+    row, place = _in_a_row(x, axis)
+    return apply("sort", row, axis=place, descending=descending)
+
+
+def _in_a_row(x: Array, axis: int | None) -> tuple[Op, int]:
+    return (ravel(x), 0) if axis is None else (as_term(x), axis)
 
 
 def argpartition(x: Array, kth: Any, /, axis: int | None = -1) -> Op:

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that NumPy has beyond the standard mean the same of terms, or the error says what to write."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from on_targets import agrees, check_gradient, computed
+
+import ngraph_rewrite as ng
+from ngraph_rewrite import errors
+
+nx = ng.numpy
+M = np.array([[0.5, -1.0, 2.0, 4.0], [3.0, 0.0, -2.5, 1.0], [7.0, 1.5, 0.25, -4.0]])
+T = np.arange(24.0).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize("mode", ["clip", "wrap"])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+@pytest.mark.parametrize("unknown", [False, True])
+def test_places_outside_are_clipped_or_wrapped(mode: Any, axis: int | None, unknown: bool) -> None:
+    places = np.array([[-9, -4, -1], [0, 3, 20], [1, 1, 2]])
+
+    def taken(xp: Any, x: Any, k: Any) -> Any:
+        return xp.take(x, k, axis=axis, mode=mode)
+
+    agrees(lambda x, k: taken(nx, x, k), lambda x, k: taken(np, x, k), M, places, unknown=unknown)
+    agrees(lambda x: taken(np, x, np.uint8([1, 3])), lambda x: taken(np, x, [1, 3]), M, unknown=unknown)
+
+
+def test_sorts_take_all_elements_as_one_row() -> None:
+    agrees(lambda x: nx.sort(x, axis=None), lambda x: np.sort(x, axis=None), T % 7)
+    agrees(lambda x: nx.argsort(x, axis=None), lambda x: np.argsort(x, axis=None, stable=True), T % 7)
+    agrees(lambda x: nx.sort(x, axis=None, descending=True), lambda x: np.sort(x, axis=None)[::-1], T % 7)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_first_index_may_go_fastest(order: Any) -> None:
+    for shape in ((4, -1), -1, (2, 2, 6), np.array([6, 4])):
+        agrees(lambda x, s=shape: nx.reshape(x, s, order=order), lambda x, s=shape: np.reshape(x, s, order=order), T)
+    agrees(lambda x: nx.ravel(x, order=order), lambda x: np.ravel(x, order=order), T)
+    agrees(lambda x: np.ravel(x, "K"), lambda x: np.ravel(x), T, unknown=True)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("num", [0, 1, 2, 5])
+def test_steps_between_arrays(axis: int, endpoint: bool, num: int) -> None:
+    def steps(xp: Any, start: Any, stop: Any) -> Any:
+        return xp.linspace(start, stop, num, endpoint=endpoint, axis=axis)
+
+    agrees(lambda x, y: steps(nx, x, y), lambda x, y: steps(np, x, y), M, M[0] + 1, rtol=1e-15)
+    agrees(lambda x, y: steps(np, x, y), lambda x, y: steps(np, x, y), M, M[0] + 1, rtol=1e-15)
+
+
+def test_steps_between_arrays_end_there_and_have_slopes() -> None:
+    start = np.array([0.1, 0.3], np.float32)
+    for (found,) in computed(lambda x: nx.linspace(x, 0.7, 8), start):
+        assert found.dtype == np.float32
+        assert_array_equal(found[-1], np.float32([0.7, 0.7]))
+    check_gradient(lambda x, y: nx.linspace(x, y, 4), M[0], M[1])
+    agrees(lambda n: nx.linspace(n, 7, 4), lambda n: np.linspace(n, 7, 4), np.arange(3))
+
+
+def test_the_greatest_size_of_nothing_is_zero() -> None:
+    empty = np.zeros((3, 0))
+    for order in (np.inf, 1, 2, None):
+        agrees(lambda x, o=order: nx.linalg.norm(x[0], o), lambda x, o=order: np.linalg.norm(x[0], o), empty)
+    for order in (np.inf, 1, "fro"):
+        agrees(lambda x, o=order: nx.linalg.matrix_norm(x, ord=o), lambda x, o=order: np.linalg.norm(x, o), empty)
+        agrees(lambda x, o=order: nx.linalg.matrix_norm(x.T, ord=o), lambda x, o=order: np.linalg.norm(x.T, o), empty)
+
+
+@pytest.mark.parametrize(("call", "error", "says"), [
+    (lambda x: nx.take(x, [0.5], mode="clip"), errors.DTypeError, "take: expected integers"),
+    (lambda x: nx.take(x, [0], mode="around"), errors.AttributeValueError, "take: mode is 'around'\n.*\n.*wrap"),
+    (lambda x: nx.reshape(x, -1, order="A"), errors.AttributeValueError, "reshape: order is 'A'\n.*\n.*C, F"),
+    (lambda x: nx.linspace(x, 1, -1), errors.LengthError, "linspace: num is -1"),
+    (lambda x: nx.linspace(x, 1, 3, dtype="int64"), errors.AttributeValueError, "linspace: dtype is int64"),
+    (lambda x: nx.linspace(x, 1, 3, axis=3), errors.OutOfRangeError, "axis 3"),
+    (lambda x: np.where(x > 0), errors.ArgumentError, "of a condition alone.*\n.*\n.*nonzero"),
+    (lambda x: np.put(x, [0], 1), errors.ArgumentError, "ng.numpy.put gives another term"),
+    (lambda x: np.logaddexp.reduce(x), errors.ArgumentError, "use ng.numpy.logsumexp"),
+    (lambda x: np.add.reduceat(x, [0]), errors.ArgumentError, "ng.numpy.segment_sum"),
+    (lambda x: np.lib.stride_tricks.sliding_window_view(x, 2), errors.ArgumentError, "ng.numpy.pooling"),
+    (lambda x: nx.at(x)[0].divide(2), errors.MissingMethodError, "no divide\n.*\n.*multiply"),
+    (lambda x: nx.at(x)[0].apply(np.sin), errors.MissingMethodError, "no apply\n.*\n.*set"),
+    (lambda x: nx.at(x)[0].sett(2), errors.MissingMethodError, "no sett\n.*\n.*there are .*set"),
+])  # fmt: skip
+def test_wrong_calls_say_what_to_do(call: Callable[[Any], Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        call(ng.placeholder((3, 4), name="x"))
