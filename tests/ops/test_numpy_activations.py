@@ -27,6 +27,14 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "log_sigmoid": (nx.log_sigmoid, special.log_expit),
     "elu": (lambda x: nx.elu(x, 0.7), lambda x: np.where(x > 0, x, 0.7 * np.expm1(np.minimum(x, 0)))),
     "leaky_relu": (lambda x: nx.leaky_relu(x, 0.2), lambda x: np.where(x > 0, x, 0.2 * x)),
+    "celu": (lambda x: nx.celu(x, 0.7), lambda x: np.where(x > 0, x, 0.7 * np.expm1(np.minimum(x, 0) / 0.7))),
+    "selu": (nx.selu, lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(-np.abs(x)))),
+    "mish": (nx.mish, lambda x: x * np.tanh(np.logaddexp(x, 0))),
+    "relu6": (nx.relu6, lambda x: np.clip(x, 0, 6)),
+    "hard_tanh": (nx.hard_tanh, lambda x: np.clip(x, -1, 1)),
+    "hard_sigmoid": (nx.hard_sigmoid, lambda x: np.clip(x + 3, 0, 6) / 6),
+    "hard_silu": (nx.hard_silu, lambda x: x * np.clip(x + 3, 0, 6) / 6),
+    "soft_sign": (nx.soft_sign, lambda x: x / (1 + np.abs(x))),
 }
 BY_NAME = pytest.mark.parametrize("name", FUNCTIONS)
 
@@ -45,14 +53,15 @@ def test_values_are_those_of_float64(name: str, dtype: str) -> None:
 
 @BY_NAME
 def test_limits_are_values_at_infinities(name: str) -> None:
-    below = {"log_sigmoid": -inf, "elu": -0.7, "leaky_relu": -inf}.get(name, 0.0)
-    above = 0.0 if name == "log_sigmoid" else inf
+    below = {"log_sigmoid": -inf, "elu": -0.7, "leaky_relu": -inf, "celu": -0.7, "selu": -1.7580993, "hard_tanh": -1,
+             "soft_sign": -1}.get(name, 0.0)  # fmt: skip
+    above = {"log_sigmoid": 0.0, "relu6": 6, "hard_tanh": 1, "hard_sigmoid": 1, "soft_sign": 1}.get(name, inf)
     for (found,) in computed(FUNCTIONS[name][0], np.array([-inf, inf, nan], "float32")):
         np.testing.assert_allclose(found, [below, above, nan], rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", ["silu", "gelu", "gelu by tanh"])
+@pytest.mark.parametrize("name", ["silu", "gelu", "gelu by tanh", "mish", "hard_silu"])
 def test_the_greatest_number_stays_what_it_is(name: str, dtype: str) -> None:
     greatest = np.array([finfo(as_dtype(dtype)).max]).astype(dtype)
     for (found,) in computed(FUNCTIONS[name][0], greatest):

@@ -20,6 +20,8 @@ from ngraph_rewrite.types.dtypes import finfo
 
 # Beyond it the hyperbolic tangent is 1; squares of greater numbers would be infinite in 16 bits, and slopes NaN.
 _ENOUGH = 16.0
+# The factors with which means of 0 and variances of 1 stay what they are from layer to layer (Klambauer et al. 2017).
+_SELU = (1.0507009873554805, 1.6732632423543772)
 
 
 def _silu(make: Make, x: Op) -> Op:
@@ -55,6 +57,48 @@ def _leaky_relu(make: Make, x: Op, negative_slope: Array) -> Op:
     return make("select", make("greater_equal", x, 0), x, make("multiply", x, negative_slope))
 
 
+def _celu(make: Make, x: Op, alpha: Array) -> Op:
+    above = make("greater", x, 0)
+    below = make("expm1", make("divide", make("select", above, 0.0, x), alpha))
+    return make("select", above, x, make("multiply", below, alpha))
+
+
+def _selu(make: Make, x: Op) -> Op:
+    return make("multiply", _elu(make, x, _SELU[1]), _SELU[0])
+
+
+def _mish(make: Make, x: Op) -> Op:
+    x = _above_infinity(make, x)
+    return make("multiply", x, make("tanh", _softplus(make, x)))
+
+
+def _relu6(make: Make, x: Op) -> Op:
+    return _between(make, x, 0.0, 6.0)
+
+
+def _hard_tanh(make: Make, x: Op) -> Op:
+    return _between(make, x, -1.0, 1.0)
+
+
+def _hard_sigmoid(make: Make, x: Op) -> Op:
+    return _between(make, make("add", make("multiply", x, 1 / 6), 0.5), 0.0, 1.0)
+
+
+def _hard_silu(make: Make, x: Op) -> Op:
+    x = _above_infinity(make, x)
+    return make("multiply", x, _hard_sigmoid(make, x))
+
+
+def _soft_sign(make: Make, x: Op) -> Op:
+    most = float(finfo(x.dtype).max)
+    x = _between(make, x, -most, most)
+    return make("divide", x, make("add", make("absolute", x), 1.0))
+
+
+def _between(make: Make, x: Op, low: float, high: float) -> Op:
+    return make("minimum", make("maximum", x, low), high)
+
+
 def _above_infinity(make: Make, x: Op) -> Op:
     """The lowest number in the place of -inf: times 0 that is 0."""
     return make("maximum", x, float(finfo(x.dtype).min))
@@ -62,7 +106,8 @@ def _above_infinity(make: Make, x: Op) -> Op:
 
 ACTIVATIONS: Mapping[str, Callable[..., Op]] = {
     "silu": _silu, "gelu": _gelu, "softplus": _softplus, "log_sigmoid": _log_sigmoid, "elu": _elu,
-    "leaky_relu": _leaky_relu,
+    "leaky_relu": _leaky_relu, "celu": _celu, "selu": _selu, "mish": _mish, "relu6": _relu6, "hard_tanh": _hard_tanh,
+    "hard_sigmoid": _hard_sigmoid, "hard_silu": _hard_silu, "soft_sign": _soft_sign,
 }  # fmt: skip
 
 

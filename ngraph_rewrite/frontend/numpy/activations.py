@@ -74,3 +74,83 @@ def leaky_relu(x: Array, /, negative_slope: Array = 0.01) -> Op:
     float32[3]
     """
     return activated("leaky_relu", x, negative_slope=negative_slope)
+
+
+def celu(x: Array, /, alpha: Array = 1.0) -> Op:
+    """`x` where it is positive, `alpha` times exp(`x` / `alpha`) - 1 elsewhere: an `elu` whose slope has no step.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.celu(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return activated("celu", x, alpha=alpha)
+
+
+def selu(x: Array, /) -> Op:
+    """An `elu` times a factor, both of which keep means of 0 and variances of 1 from layer to layer.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.selu(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return activated("selu", x)
+
+
+def mish(x: Array, /) -> Op:
+    """`x` times tanh(softplus(`x`)); -0.0 at -inf.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.mish(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return activated("mish", x)
+
+
+def relu6(x: Array, /) -> Op:
+    """`x` between 0 and 6. At either half of a slope passes.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.relu6(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return activated("relu6", x)
+
+
+def hard_tanh(x: Array, /) -> Op:
+    """`x` between -1 and 1. At either half of a slope passes.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.hard_tanh(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return activated("hard_tanh", x)
+
+
+def hard_sigmoid(x: Array, /) -> Op:
+    """``x / 6 + 1 / 2`` between 0 and 1, a `sigmoid` of three straight lines.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.hard_sigmoid(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return activated("hard_sigmoid", x)
+
+
+def hard_silu(x: Array, /) -> Op:
+    """`x` times its `hard_sigmoid`; -0.0 at -inf. Also called hard swish.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.hard_silu(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return activated("hard_silu", x)
+
+
+def soft_sign(x: Array, /) -> Op:
+    """``x / (1 + abs(x))``, from -1 at -inf to 1 at inf.
+
+    >>> import ngraph_rewrite as ng
+    >>> ng.numpy.soft_sign(ng.placeholder((3,))).type
+    float32[3]
+    """
+    return activated("soft_sign", x)
