@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from on_targets import check_gradient, computed, meaning
+from on_targets import check_gradient, computed, meaning, slopes
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import errors
@@ -134,6 +134,13 @@ def test_gradients_are_central_differences() -> None:
         return nx.stack([*several, *more, nx.nan_to_num(x), nx.float_power(y, x)])
 
     check_gradient(of_both, np.array([0.31, -0.72, 1.13]), np.array([0.83, 0.45, 0.27]), target="reference")
+
+
+def test_the_slope_of_a_remainder_is_one_where_it_is_zero() -> None:
+    x, y = np.array([0.0, -0.0, 3.0, -3.0, 0.5]), np.array([2.0, 2.0, 1.5, 1.5, -2.0])
+    by_x, by_y = slopes(nx.fmod, x, y)
+    np.testing.assert_array_equal(by_x, np.ones(5))
+    np.testing.assert_array_equal(by_y, -np.trunc(x / y))
 
 
 def test_gradients_where_a_formula_has_a_hole() -> None:

@@ -66,11 +66,16 @@ def _fix(make: Make, x: Op) -> Op:
 
 
 def _fmod(make: Make, x: Op, y: Op) -> Op:
-    """The remainder with the sign of `x`: that of floats is exact, as that of absolute values is."""
+    """The remainder with the sign of `x`: that of floats is exact, as that of absolute values is.
+
+    Signs are factors, as the slope of an absolute value, and of a copied sign, is 0 at 0, where that of `x` is 1.
+    """
     found = make("mod", x, y)
     x, y = cast(x, found.dtype), cast(y, found.dtype)
     if is_float(found.dtype):
-        return make("copysign", make("mod", make("absolute", x), make("absolute", y)), x)
+        signs = make("copysign", 1.0, x), make("copysign", 1.0, y)
+        sizes = (make("multiply", z, sign) for z, sign in zip((x, y), signs, strict=True))
+        return make("multiply", make("mod", *sizes), signs[0])
     across = make("not_equal", make("less", found, 0), make("less", x, 0))
     return make("select", make("logical_and", make("not_equal", found, 0), across), make("subtract", found, y), found)
 

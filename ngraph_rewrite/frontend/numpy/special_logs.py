@@ -101,7 +101,11 @@ def rel_entr(x: Array, y: Array, /) -> Op:
     >>> ng.numpy.special.rel_entr(ng.placeholder((3,)), ng.placeholder((3,))).type
     float32[3]
     """
-    return in_single("rel_entr", _relative, x, y, slopes=lambda d, x, y: (d * (_ratio(x, y) + 1), -d * _share(x, y)))
+
+    def slopes(d: Op, x: Op, y: Op) -> tuple[Op, Op]:
+        return d * _proper(x, y, _slope(x, y) + 1), d * _proper(x, y, -_share(x, y))
+
+    return in_single("rel_entr", _relative, x, y, slopes=slopes)
 
 
 def kl_div(x: Array, y: Array, /) -> Op:
@@ -116,7 +120,10 @@ def kl_div(x: Array, y: Array, /) -> Op:
         found = _relative(x, y)
         return where(equal(found, math.inf), found, found - x + y)
 
-    return in_single("kl_div", formula, x, y, slopes=lambda d, x, y: (d * _ratio(x, y), d * (1 - _share(x, y))))
+    def slopes(d: Op, x: Op, y: Op) -> tuple[Op, Op]:
+        return d * _proper(x, y, _slope(x, y)), d * _proper(x, y, 1 - _share(x, y))
+
+    return in_single("kl_div", formula, x, y, slopes=slopes)
 
 
 # -- formulas ----------------------------------------------------------------------------------------
@@ -147,6 +154,18 @@ def _ratio(x: Op, y: Op) -> Op:
     quotient = x / y
     plain = logical_and(quotient > 0, quotient < math.inf)
     return where(plain, log(where(plain, quotient, 1.0)), log(x) - log(y))
+
+
+def _proper(x: Op, y: Op, slope: Op) -> Op:
+    """A slope where neither number is negative; 0 elsewhere, where the function is infinite."""
+    return where(logical_or(x < 0, y < 0), 0.0, slope)
+
+
+def _slope(x: Op, y: Op) -> Op:
+    """The logarithm of a quotient of positive numbers; of two zeros 0, so that what both leave out has no part."""
+    nothing = logical_and(equal(x, 0), equal(y, 0))
+    p, q = (where(logical_or(nothing, z < 0), 1.0, z) for z in (x, y))
+    return _ratio(p, q)
 
 
 def _relative(x: Op, y: Op) -> Op:
