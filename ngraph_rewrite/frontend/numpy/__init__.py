@@ -358,6 +358,7 @@ from ngraph_rewrite.frontend.numpy.polynomials import (
     polyval,
 )
 from ngraph_rewrite.frontend.numpy.pooling_windows import pooling
+from ngraph_rewrite.frontend.numpy.prefixes import associative_scan
 from ngraph_rewrite.frontend.numpy.putting import at, put_along_axis
 from ngraph_rewrite.frontend.numpy.ranges import arange, linspace
 from ngraph_rewrite.frontend.numpy.refilled import (
@@ -537,6 +538,7 @@ __all__ = [
     "ascontiguousarray",
     "asin",
     "asinh",
+    "associative_scan",
     "astype",
     "at",
     "atan",
