@@ -83,7 +83,7 @@ def _first_axis(elements: Structure, axis: int) -> tuple[list[Op], list[int]]:
 
 def _running(combine: Combine, terms: list[Op]) -> list[Op]:
     """Pairs together give every other result; with the element after it, each gives the next one (Blelloch 1990)."""
-    count = int(terms[0].shape[0])
+    count = _length(terms[0])
     if count < 2:
         return terms
     odd = _running(combine, combine(_every_other(terms, 0, count - 1), _every_other(terms, 1, count)))
@@ -95,13 +95,19 @@ def _running(combine: Combine, terms: list[Op]) -> list[Op]:
     return [_interleaved(e, o) for e, o in zip(even, odd, strict=True)]
 
 
+def _length(x: Op) -> int:
+    length = x.shape[0]
+    assert isinstance(length, int)  # it was asked for at first
+    return length
+
+
 def _every_other(terms: Sequence[Op], start: int, stop: int) -> list[Op]:
     return [t[start:stop:2] for t in terms]
 
 
 def _interleaved(even: Op, odd: Op) -> Op:
     """The elements of two arrays by turns, of which the first may have one more."""
-    pairs, rest = int(odd.shape[0]), even.shape[1:]
+    pairs, rest = _length(odd), even.shape[1:]
     both = [apply("expand_dims", t[:pairs], axis=1) for t in (even, odd)]
     found = apply("reshape", concat(both, axis=1), shape=(2 * pairs, *rest))
     return concat([found, even[pairs:]]) if even.shape[0] != pairs else found
