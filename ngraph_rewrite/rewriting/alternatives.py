@@ -14,7 +14,7 @@ from dataclasses import replace
 from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.expression_checks import check_expression
 from ngraph_rewrite.rewriting.guard_parts import conjuncts
-from ngraph_rewrite.rewriting.pattern import Build, Pick, subtemplates
+from ngraph_rewrite.rewriting.pattern import App, Build, Pattern, Pick, Var, subtemplates
 from ngraph_rewrite.rewriting.rule import Rule, Where
 from ngraph_rewrite.rewriting.syntax import walk
 
@@ -43,14 +43,15 @@ def alternatives(rule: Rule) -> tuple[Rule, ...]:
 
 
 def wants_nothing(rule: Rule) -> bool:
-    """Whether the guard says that the value has no element.
+    """Whether the guard says that the value has no element, or that a variable has none that lends one to each of its.
 
     >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
     >>> rule, = parse_rules("simplify semi\\nrule r: -x => x\\n    if x.rank > 1 and 0 in self.shape", "my.rules", "my")
     >>> wants_nothing(rule)
     True
     """
-    return any(str(c.expression) in ("0 in self.shape", "self.size == 0") for c in conjuncts(rule))
+    empty = {name for c in conjuncts(rule) for name in _without_elements(c.expression.tree)}
+    return not empty.isdisjoint({"self", *_spread(rule.left)})
 
 
 def takes_nothing(rule: Rule) -> bool:
@@ -64,6 +65,29 @@ def takes_nothing(rule: Rule) -> bool:
     """
     texts = [str(c.expression) for c in conjuncts(rule)]
     return any(text.startswith("0 in ") or text.endswith(" == 0") for text in texts)
+
+
+def _without_elements(tree: ast.expr) -> Iterator[str]:
+    """The names of terms that have no element where this part of a guard holds."""
+    match tree:
+        case (
+            ast.Compare(ast.Constant(0), [ast.In()], [ast.Attribute(ast.Name(name), "shape" | "axes")])
+            | ast.Compare(ast.Attribute(ast.Name(name), "size"), [ast.Eq()], [ast.Constant(0)])
+            | ast.Compare(ast.Subscript(ast.Attribute(ast.Name(name), "shape")), [ast.Eq()], [ast.Constant(0)])
+        ):
+            yield name
+        case ast.Compare(ast.Attribute(ast.Name(name), "shape"), [ast.Eq()], [ast.Tuple(lengths)]):
+            if any(isinstance(n, ast.Constant) and n.value == 0 for n in lengths):
+                yield name
+
+
+def _spread(pattern: Pattern) -> Iterator[str]:
+    """The variables that lend an element to each element of the value: if they have none, it has none."""
+    if isinstance(pattern, Var):
+        yield pattern.name
+    elif isinstance(pattern, App) and not pattern.definition.traits.isdisjoint({"elementwise", "comparison", "view"}):
+        for arg in pattern.args:
+            yield from _spread(arg)
 
 
 def _ways(tree: ast.expr) -> Iterator[list[ast.expr]]:

@@ -69,8 +69,11 @@ def _constant(types: Sequence[TensorType], wish: TensorType | None, domain: Doma
     yield from ((value, wish.axes) for value in filled(domain.numbers, wish.dtype))
     shape = [n for n in wish.shape if isinstance(n, int)]
     if shape and len(shape) == wish.rank:
+        count = math.prod(shape)
         with np.errstate(over="ignore"):  # what does not fit a narrow float is infinite
-            yield Literal(np.arange(math.prod(shape)).reshape(shape).astype(wish.dtype)), wish.axes
+            yield Literal(np.arange(count).reshape(shape).astype(wish.dtype)), wish.axes
+            if wish.dtype.kind == "i":
+                yield Literal((count // 2 - np.arange(count)).reshape(shape).astype(wish.dtype)), wish.axes
 
 
 def _label(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:

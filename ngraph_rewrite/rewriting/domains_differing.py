@@ -126,7 +126,9 @@ def _strip(position: int, known: Mapping[int, TensorType], wish: TensorType | No
 
 
 def _label(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:
-    return domain.pool("semi") if wish is None else [wish.stripped()]
+    if wish is None:
+        return [*domain.pool("semi"), *domain.pool("axes")]
+    return [wish.stripped(), wish.with_axes(domain.labels(wish.shape))]
 
 
 def _effects(position: int, known: Mapping[int, TensorType], wish: TensorType | None, domain: Domain) -> Types | None:

@@ -31,7 +31,13 @@ from ngraph_rewrite.rewriting.typeclasses import asked
 from ngraph_rewrite.terms.catalogue import OpDef, find, lookup
 from ngraph_rewrite.types.dtypes import DTYPES
 
-RESERVED = frozenset({"self", "target", "d", "none"})
+# Names that no variable has, and what they are.
+RESERVED = {
+    "self": "is the matched term",
+    "target": "is what the rules run for",
+    "d": "is the incoming adjoint, in a derive file",
+    "none": "says that no derivative passes, in a derive file",
+}
 ONCE = "once"
 _DTYPES = frozenset(map(str, DTYPES))
 
@@ -44,7 +50,9 @@ class Reader(Names):
     def pattern(self, node: ast.expr) -> Pattern:
         if isinstance(node, ast.Name):
             if node.id in RESERVED:
-                raise self.error(node, f"`{node.id}` has a meaning of its own and cannot be a variable")
+                raise self.error(
+                    node, f"`{node.id}` {RESERVED[node.id]}, and cannot be a variable", "choose another name"
+                )
             return Var(self.name(node.id, node), span_of(node))
         if is_sequence(node):
             return self.sequence(node)
@@ -128,8 +136,10 @@ class Reader(Names):
         binds, compares = [], []
         for attribute, value in self.attributes(keywords, definition).items():
             if isinstance(value, ast.Name):
-                if value.id in RESERVED - {"d"}:
-                    raise self.error(value, f"`{value.id}` has a meaning of its own and cannot be bound")
+                if value.id in RESERVED.keys() - {"d"}:
+                    raise self.error(
+                        value, f"`{value.id}` {RESERVED[value.id]}, and cannot be bound", "choose another name"
+                    )
                 if value.id in _DTYPES and "core" in self.families:
                     what = f"`{value.id}` is a dtype, and here it would be a variable that stands for any {attribute}"
                     raise self.error(value, what, f"write {attribute}='{value.id}', or choose another name")

@@ -52,7 +52,7 @@ def _check_parameters(reader: Reader, one: DefineFrame) -> None:
         if not name:
             raise reader.error(span, "a parameter is missing here")
         reader.name(name, span)
-        if name in RESERVED - {"d"} or (not at and name in (EITHER, MAYBE, ONCE)):
+        if name in RESERVED.keys() - {"d"} or (not at and name in (EITHER, MAYBE, ONCE)):
             raise reader.error(span, f"`{name}` has a meaning of its own", "choose another name")
         hidden = [] if at else _ops(reader, name)
         if hidden:

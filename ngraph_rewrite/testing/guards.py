@@ -53,7 +53,7 @@ SHARE, OF_ONE, OF_ALL = 3, 2, 12
 # One in so many instances is of other lengths, ranks and attributes than are usual.
 VARIED = 4
 # So many searches are made for the first instances, however few are wanted: one may find none.
-SEARCHES = 12
+SEARCHES = 36
 
 
 def check_guard(rule: Rule, context: Context) -> Finding:

@@ -42,8 +42,9 @@ _VARIED = 6
 # If so many were drawn to go each way and none did, it is not known whether the rule is right there, unless one of so
 # many more does, of searches that make so many terms.
 _PER_WAY, _MORE, _DEEP, _PATIENCE = 2, 24, 2000, 5
-# So many searches are made however long they take; if they find nothing, there is nothing.
-_LEAST = 8
+# So many searches are made however long they take. If they find too few, more are made, so many in all, and with more
+# time; if so many find nothing, there is nothing.
+_LEAST, _SOUGHT = 8, 48
 
 
 @dataclass
@@ -211,10 +212,13 @@ def drawn_examples(rule: Rule, effort: Effort) -> Iterator[Example]:
 
     Where a rule has several ways to fire, one in three goes one of them, with a value that has elements if it can.
     """
-    in_vain, found, stop = 0, 0, time.process_time() + effort.seconds
-    ways, usual = alternatives(rule), Usual()
-    for i in range(effort.examples):
-        if i >= _LEAST and (not found or time.process_time() > stop):
+    in_vain, found, begun = 0, 0, time.process_time()
+    ways, usual, wanted = alternatives(rule), Usual(), ENOUGH * effort.examples
+    for i in range(max(effort.examples, _SOUGHT)):
+        patience = effort.seconds * (1 if found >= wanted else _PATIENCE)
+        if found >= wanted and i >= effort.examples or not found and i >= _SOUGHT:
+            return
+        if i >= _LEAST and time.process_time() > begun + patience:
             return
         random = Random(f"{rule.name} {rule.text} {effort.seed} {i}")
         aimed = _aimed(ways[i // AIMED % len(ways)], random) if ways and i % AIMED == AIMED - 1 else None

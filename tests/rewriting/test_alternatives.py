@@ -74,7 +74,22 @@ def test_together_they_are_the_guard() -> None:
 
 @pytest.mark.parametrize(
     ("guard", "nothing"),
-    [("0 in self.shape", True), ("self.size == 0 and x.rank == 2", True), ("0 in x.shape or x.rank == 1", False)],
+    [
+        ("0 in self.shape", True),
+        ("self.size == 0 and x.rank == 2", True),
+        ("0 in x.shape or x.rank == 1", False),
+        ("x.shape == (0,)", True),
+        ("x.shape == (3, 0, x.shape[1])", True),
+        ("x.shape[1] == 0 and x.rank == 2", True),
+        ("x.shape == (1,)", False),
+        ("p == (0,)", False),
+        ("x.rank == 0", False),
+    ],
 )
 def test_a_guard_may_say_that_there_is_no_element(guard: str, nothing: bool) -> None:
     assert wants_nothing(rule_of(guard)) == nothing
+
+
+def test_a_sum_of_no_element_is_one() -> None:
+    (rule,) = parse_rules("simplify semi\nrule r: sum(x, axes=k) => 0\n    if x.shape == (0,)", "my.rules", "my")
+    assert not wants_nothing(rule)

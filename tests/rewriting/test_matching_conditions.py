@@ -407,7 +407,7 @@ MISTAKES = [
     ("if two(q, r) := divide(x, x) or x == y", "`:=` matches a term, and is no truth value"),
     ("if q... := divide(x, x)", "a condition matches a variable, or an operation"),
     ("if 3 := square(x)", "a condition matches a variable, or an operation"),
-    ("if self := square(x)", "`self` has a meaning of its own"),
+    ("if self := square(x)", "`self` is the matched term"),
     ("if two(q, r) := divide(x, x) << 2", "`<<` is no operator"),
     ("let two := divide(x, x)", "cannot read the clause"),
     ("if " + " and ".join(f"q{i} := square(x)" for i in range(9)), "more than 8 conditions that match"),

@@ -240,11 +240,12 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     "not a pattern": (SEMI + "rule a: 'a' + y => y\n", 2, 9, "not a pattern", PATTERN),
     "chained comparison": (SEMI + "rule a: x < y < z => x\n", 2, 9, "not a pattern", PATTERN),
     "reserved variable": (
-        SEMI + "rule a: self + x => x\n", 2, 9, "`self` has a meaning of its own and cannot be a variable", None,
+        SEMI + "rule a: self + x => x\n", 2, 9,
+        "`self` is the matched term, and cannot be a variable", "choose another name",
     ),
     "reserved attribute": (
         SEMI + "rule a: transpose(x, perm=target) => x\n", 2, 27,
-        "`target` has a meaning of its own and cannot be bound", None,
+        "`target` is what the rules run for, and cannot be bound", "choose another name",
     ),
     "adjoint bound": (
         "derive axes\nrule a: flatten(x, axes=d) => x\n", 2, 9, "`d` is the incoming adjoint and cannot be bound",
