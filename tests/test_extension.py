@@ -139,7 +139,7 @@ WRONG = {
     "bad_kernel": (
         {"ngraph_rewrite.kernels": "a = wrong", "ngraph_rewrite.ops": "a = wrong.ops"},
         {"twice.kernel": KERNEL.replace("(x)", "(x, x)"), "ops.py": OPS.format(family="wrong")},
-        "wrong-package/twice.kernel:3:5: wrong.twice takes 1 arguments, not 2",
+        "wrong-package/twice.kernel:3:5: wrong.twice takes 1 argument, not 2",
     ),
     "library_kernel": (
         {"ngraph_rewrite.kernels": "a = wrong"},

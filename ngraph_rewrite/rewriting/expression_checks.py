@@ -11,12 +11,13 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from ngraph_rewrite.rewriting.bounds import BITS, CHARACTERS, DEPTH, PARTS
 from ngraph_rewrite.rewriting.expression import Expression
+from ngraph_rewrite.rewriting.mistakes import meant
 from ngraph_rewrite.rewriting.registry import attribute_functions
 from ngraph_rewrite.rewriting.syntax import add_below, children
 from ngraph_rewrite.rewriting.typeclasses import is_dtype, no_dtype
@@ -32,6 +33,15 @@ PROPERTIES = frozenset(
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.USub, ast.Not, ast.And, ast.Or)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot)
 _PLAIN = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.Subscript, ast.Slice)
+
+# What to write instead of what Python has and rules have not.
+_INSTEAD: Mapping[type[ast.AST], str] = {
+    ast.List: "write a tuple, such as (0, 1)",
+    ast.BitAnd: "write `and`",
+    ast.BitOr: "write `or`",
+    ast.Invert: "write `not`",
+}
+_UNREGISTERED = "use a registered one, or register yours with ng.attribute_function"
 
 
 class Refused(Exception):
@@ -110,7 +120,8 @@ def check_part(node: ast.expr) -> None:
 
 
 def _no_part(place: ast.AST, node: ast.AST) -> Refused:
-    return Refused(place, f"{type(node).__name__} is not part of the expression language")
+    do = next((do for kind, do in _INSTEAD.items() if isinstance(node, kind)), None)
+    return Refused(place, f"{type(node).__name__} is not part of the expression language", do)
 
 
 def _check_identity(node: ast.AST) -> None:
@@ -182,7 +193,8 @@ def _check_constant(node: ast.Constant) -> None:
 def _check_readable(node: ast.Attribute) -> None:
     if node.attr not in PROPERTIES:
         properties = ", ".join(sorted(PROPERTIES))
-        raise Refused(node, f"`.{node.attr}` is not a property rules can read", f"one of {properties}")
+        do = meant(node.attr, PROPERTIES, f"one of {properties}")
+        raise Refused(node, f"`.{node.attr}` is not a property rules can read", do)
 
 
 def _check_call(node: ast.Call, names: dict[str, None]) -> None:
@@ -193,7 +205,7 @@ def _check_call(node: ast.Call, names: dict[str, None]) -> None:
         raise Refused(
             node,
             f"`{function.id}` is not an attribute function",
-            "use a registered one, or register yours with ng.attribute_function",
+            meant(function.id, attribute_functions(), _UNREGISTERED),
         )
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         raise Refused(node, "* and ** arguments are not part of the expression language")

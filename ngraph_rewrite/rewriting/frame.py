@@ -15,6 +15,7 @@ from ngraph_rewrite.errors import RuleFileError
 from ngraph_rewrite.rewriting.bounds import FILE, LINE, RULES, STATEMENT, WAIVERS
 from ngraph_rewrite.rewriting.expression import Span
 from ngraph_rewrite.rewriting.frame_parts import ClauseFrame, DefineFrame, FileFrame, Piece, RuleFrame, Text, WaiveFrame
+from ngraph_rewrite.rewriting.mistakes import meant
 from ngraph_rewrite.rewriting.waivers import WAIVE
 
 KINDS = ("simplify", "lower", "recognize", "select", "explore", "derive")
@@ -24,9 +25,13 @@ _SIGNATURE = re.compile(r"signature[ \t]+([^\W\d]\w*)(?:[ \t]+(unordered))?[ \t]
 _DECLARATIONS = ("sort", "operation")
 _HEADER = re.compile(r"(\w+)[ \t]+(\w+)(?:[ \t]*->[ \t]*(\w+))?[ \t]*$")
 _RULE = re.compile(r"rule\s+(\w+)(?:\s+for\s+(\w+)\s+in\s+((?:\w+\s+)*?\w+))?\s*(?:@(\w+)\s*)?:")
+# As far as a head can be read.
+_HEAD = re.compile(r"rule\b(?:\s+\w+)?(?:\s+for\s+\w+\s+in(?:\s+\w+)*)?(?:\s*@\w+)?\s*")
 _DEFINE = re.compile(r"define\s+(\w+)\s*\(([^()]*)\)\s*=(?!=)")
 _CLAUSE = re.compile(r"(let|where)\s+([^\W\d]\w*)\s*(?:(\.\.\.)\s*)?=(?!=)|if\b")
 _WORD = re.compile(r"[^\W\d]\w*")
+# What is written in the place of an arrow.
+_LIKE_ARROW = re.compile("->|\u21d2|\u2192|\u27f9|(?<![=<>!:])=(?![=>])")
 # A string, which nothing has to close, or a character outside of strings that is not blank.
 _PARTS = re.compile(r"""\"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|(?P<visible>\w+|[^\s"'])""", re.DOTALL)
 
@@ -105,7 +110,9 @@ def _neither(text: Text, before: int, start: int) -> RuleFileError:
     """What stands in the first column and is neither a rule nor a shorthand."""
     head = _RULE.match(text.clean, before, start)
     what = "the equation" if head and not text.clean[head.end() : start].strip() else "what continues a rule"
-    return text.error(text.span(start), "expected `rule`, `define` or `waive`", f"indent {what}")
+    word = _WORD.match(text.clean, start)
+    do = meant(word[0] if word else "", ("rule", "define", "waive"), f"indent {what}")
+    return text.error(text.span(start), "expected `rule`, `define` or `waive`", do)
 
 
 def _statements(text: Text) -> Iterator[tuple[int, int]]:
@@ -139,7 +146,8 @@ def _header(text: Text, start: int, end: int) -> tuple[str, str, str, bool]:
         raise text.error(
             text.span(start),
             "a rule file begins with a header",
-            f"write one of {', '.join(KINDS)} and a family, such as `lower axes -> semi`, or `signature NAME`",
+            meant(first.split(maxsplit=1)[0], {*KINDS} - {*first.split()})
+            or f"write one of {', '.join(KINDS)} and a family, such as `lower axes -> semi`, or `signature NAME`",
         )
     return match[1], match[2], match[3] or match[2], True
 
@@ -147,7 +155,9 @@ def _header(text: Text, start: int, end: int) -> tuple[str, str, str, bool]:
 def _rule(text: Text, start: int, end: int) -> RuleFrame:
     match = _RULE.match(text.clean, start, end)
     if match is None:
-        raise text.error(text.span(start), "cannot read the rule's head", "write `rule NAME [for f in a b] [@class]:`")
+        read = _HEAD.match(text.clean, start, end)
+        at = text.span(start if read is None else min(read.end(), end - 1))
+        raise text.error(at, "cannot read the rule's head", "write `rule NAME [for f in a b] [@class]:`")
     marks = list(_clause_marks(text, match.end(), end))
     ends = [*(m.start() for m in marks[1:]), end]
     first = marks[0].start() if marks else end
@@ -207,7 +217,7 @@ def _arrow(text: Text, start: int, end: int) -> int:
             return offset
     check_brackets(Piece(text, start, end))
     for offset in plain:
-        if text.clean.startswith("->", offset):
+        if _LIKE_ARROW.match(text.clean, offset):
             raise text.error(text.span(offset), "the rule has no `=>`", "did you mean `=>`?")
     raise text.error(text.span(start), "the rule has no `=>`", "write `LEFT => RIGHT`")
 

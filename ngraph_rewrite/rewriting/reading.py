@@ -165,12 +165,12 @@ class Reader(Names):
             self.check_nest(node, definition, args)
             return
         if sequences and definition.arity is not None:
-            what = f"{definition} takes {definition.arity} arguments: a sequence cannot stand here"
+            what = f"{definition} takes {_arguments(definition.arity)}: a sequence cannot stand here"
             raise self.error(node, what, "it may among the operands of an associative op")
         if definition.arity is not None and len(args) != definition.arity:
-            raise self.error(node, f"{definition} takes {definition.arity} arguments, not {len(args)}")
+            raise self.error(node, f"{definition} takes {_arguments(definition.arity)}, not {len(args)}")
         if len(args) < definition.least and not sequences:
-            raise self.error(node, f"{definition} takes at least {definition.least} arguments, not {len(args)}")
+            raise self.error(node, f"{definition} takes at least {_arguments(definition.least)}, not {len(args)}")
 
     def check_nest(self, node: ast.expr, definition: OpDef, args: tuple[object, ...]) -> None:
         """Whether the operands of a nest can be found on the left, or leave one to be built on the right."""
@@ -254,7 +254,8 @@ class Reader(Names):
         given = self.attributes(keywords, definition)
         missing = [a for a in definition.attributes if a not in given]
         if missing:
-            raise self.error(node, f"{definition} needs the attribute {', '.join(missing)}")
+            do = f"write {', '.join(f'{a}=...' for a in missing)}"
+            raise self.error(node, f"{definition} needs the attribute {', '.join(missing)}", do)
         attributes = tuple((a, self.expression(given[a], names)) for a in definition.attributes)
         return Build(definition, templates, attributes, span_of(node))
 
@@ -273,3 +274,7 @@ def _number(node: ast.expr) -> bool | int | float | None:
     if isinstance(node, ast.Name) and node.id in ("inf", "nan"):
         return float(node.id)
     return None
+
+
+def _arguments(count: int) -> str:
+    return f"{count} argument{'s' * (count != 1)}"

@@ -22,6 +22,7 @@ from ngraph_rewrite.rewriting.file_text import rule_text
 from ngraph_rewrite.rewriting.frame import REWRITE, read_frame
 from ngraph_rewrite.rewriting.frame_parts import FileFrame, RuleFrame, WaiveFrame
 from ngraph_rewrite.rewriting.left_sides import check_pattern, with_sorts
+from ngraph_rewrite.rewriting.mistakes import meant
 from ngraph_rewrite.rewriting.parsing import parse_piece
 from ngraph_rewrite.rewriting.pattern import (
     App,
@@ -76,13 +77,12 @@ def _parsed(frame: FileFrame, stem: str) -> RuleSet:
     sorts = declared(frame).sorts if frame.kind == REWRITE else {}
     for family in {frame.source, frame.target}:
         if not any(definitions(family)):
-            do = (
-                "declare its operations in the file"
-                if frame.kind == REWRITE
-                else "declare its ops before, or install what does"
-            )
             what = f"there is no {'signature' if frame.kind == REWRITE else 'op family'} {family}"
-            raise frame.text.error(frame.header, what, do)
+            do = "declare its ops before, or install what does"
+            near = meant(family, {d.family for d in definitions()}, do)
+            raise frame.text.error(
+                frame.header, what, "declare its operations in the file" if frame.kind == REWRITE else near
+            )
     known = _Known(_macros(frame, sorts), sorts, {})
     rules = [rule for one in frame.rules for rule in _rules(frame, one, known, stem)]
     if len(rules) > RULES:
@@ -115,7 +115,8 @@ def _waived(frame: FileFrame, rules: list[Rule], stem: str) -> list[Rule]:
 def _waiver(frame: FileFrame, one: WaiveFrame, rules: list[Rule], stem: str) -> Waiver:
     rule = one.rule if covers_name(stem, one.rule) else f"{stem}.{one.rule}"
     if one.check not in WAIVABLE:
-        raise frame.text.error(one.span, f"no check is called {one.check}", f"one of {', '.join(WAIVABLE)}")
+        do = meant(one.check, WAIVABLE, f"one of {', '.join(WAIVABLE)}")
+        raise frame.text.error(one.span, f"no check is called {one.check}", do)
     if not any(covers_name(rule, r.name) for r in rules):
         raise frame.text.error(one.span, f"the file has no rule called {rule}", "a waiver stands in the rule's file")
     other = one.other if one.other is None or "." in one.other else f"{stem}.{one.other}"
@@ -159,7 +160,10 @@ def _check_names(frame: FileFrame, rules: list[Rule]) -> None:
 
 def _rules(frame: FileFrame, one: RuleFrame, known: _Known, stem: str) -> list[Rule]:
     if one.grade is not None and one.grade not in CLASSES:
-        raise frame.text.error(one.span, f"@{one.grade} is not a class of rules", f"one of @{', @'.join(CLASSES)}")
+        line = frame.text.pointed(one.span)[0]
+        at = Span(one.span.line, max(line.find(f"@{one.grade}") + 1, one.span.column))
+        do = f"one of @{', @'.join(CLASSES)}"
+        raise frame.text.error(at, f"@{one.grade} is not a class of rules", meant(one.grade, CLASSES, do))
     found = _ways(frame, one, known)
     if one.variable is None:
         return _read_ways(frame, one, known, f"{stem}.{one.name}", {}, found)
@@ -219,7 +223,9 @@ def _rule(
     several = isinstance(way.tree, ast.Tuple) and frame.kind in GRAPH_KINDS
     left = left_reader.roots(way.tree) if several else left_reader.pattern(way.tree)  # type: ignore[arg-type]
     if not isinstance(left, App) or left.once:
-        raise frame.text.error(one.left.span, "the left side must be an op applied to patterns")
+        raise frame.text.error(
+            one.left.span, "the left side must be an op applied to patterns", "write an op around it"
+        )
     left = with_sorts(left_reader, left)
     assert isinstance(left, App)
     check_pattern(left_reader, left, frame.kind)

@@ -40,21 +40,38 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     # -- the frame
     "empty file": ("", 1, 1, "the file is empty", "begin with a header such as `simplify semi`"),
     "comments only": ("# nothing\n", 1, 1, "the file is empty", "begin with a header such as `simplify semi`"),
-    "unknown kind": ("simplfy semi\n", 1, 1, "a rule file begins with a header", HEADER),
+    "unknown kind": ("simplfy semi\n", 1, 1, "a rule file begins with a header", "did you mean simplify?"),
     "no family": ("simplify\n", 1, 1, "a rule file begins with a header", HEADER),
     "no second family": ("lower axes ->\n", 1, 1, "a rule file begins with a header", HEADER),
-    "unknown family": ("simplify semy\n", 1, 1, "there is no op family semy", DECLARE),
-    "unknown family below a comment": ("# algebra\n\nsimplify semy\n", 3, 1, "there is no op family semy", DECLARE),
+    "unknown family": ("simplify semy\n", 1, 1, "there is no op family semy", "did you mean semi?"),
+    "unknown family below a comment": (
+        "# algebra\n\nsimplify semy\n", 3, 1, "there is no op family semy", "did you mean semi?",
+    ),
     "signature of a family": ("\nsignature semi\n", 2, 1, "a signature cannot be called 'semi'", "choose a new name"),
-    "unknown second family": ("lower axes -> semy\n", 1, 1, "there is no op family semy", DECLARE),
+    "unknown second family": ("lower axes -> semy\n", 1, 1, "there is no op family semy", "did you mean semi?"),
     "indented rule": (SEMI + "\n rule a: -x => x\n", 3, 2, ONE_LINE, FIRST_COLUMN),
     "indented rule of a signature": ("signature s\n    rule a: f(x) => x\n", 2, 5, ONE_LINE, FIRST_COLUMN),
     "neither rule nor define": (
         SEMI + "x + 0 => x\n", 2, 1, "expected `rule`, `define` or `waive`", "indent what continues a rule",
     ),
-    "rule without a name": (SEMI + "rule: -x => x\n", 2, 1, "cannot read the rule's head", HEAD),
-    "rule without a colon": (SEMI + "rule a @exact -x => x\n", 2, 1, "cannot read the rule's head", HEAD),
-    "no arrow": (SEMI + "rule a: -x = x\n", 2, 8, "the rule has no `=>`", "write `LEFT => RIGHT`"),
+    "rule without a name": (SEMI + "rule: -x => x\n", 2, 5, "cannot read the rule's head", HEAD),
+    "rule without a colon": (SEMI + "rule a @exact -x => x\n", 2, 15, "cannot read the rule's head", HEAD),
+    "no arrow": (SEMI + "rule a: -x = x\n", 2, 12, "the rule has no `=>`", "did you mean `=>`?"),
+    "arrow of one character": (SEMI + "rule a: -x \u21d2 x\n", 2, 12, "the rule has no `=>`", "did you mean `=>`?"),
+    "no arrow at all": (SEMI + "rule a: x >= x\n", 2, 8, "the rule has no `=>`", "write `LEFT => RIGHT`"),
+    "rule misspelt": (SEMI + "rul a: -x => x\n", 2, 1, "expected `rule`, `define` or `waive`", "did you mean rule?"),
+    "class misspelt": (
+        SEMI + "rule a @exakt: -x => x\n", 2, 8, "@exakt is not a class of rules", "did you mean exact?",
+    ),
+    "name of two words": (SEMI + "rule a-b: -x => x\n", 2, 7, "cannot read the rule's head", HEAD),
+    "function misspelt": (
+        SEMI + "rule a: -x => x\n    if is_flaot(x.dtype)\n", 3, 8, "`is_flaot` is not an attribute function",
+        "did you mean is_float?",
+    ),
+    "bits instead of logic": (
+        SEMI + "rule a: -x => x\n    if x.rank == 1 & x.rank\n", 3, 18, "BitAnd is not part of the expression language",
+        "write `and`",
+    ),
     "another arrow": (SEMI + "rule a: -x -> x\n", 2, 12, "the rule has no `=>`", "did you mean `=>`?"),
     "arrow inside brackets": (SEMI + "rule a: (-x => x\n", 2, 9, "'(' was never closed", None),
     "open bracket on the right": (
@@ -79,7 +96,7 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     ),
     "unmatched bracket": (SEMI + "rule a: -x => x)\n", 2, 16, "`)` closes nothing", None),
     "unknown class": (
-        SEMI + "rule a @quick: -x => x\n", 2, 1, "@quick is not a class of rules",
+        SEMI + "rule a @quick: -x => x\n", 2, 8, "@quick is not a class of rules",
         "one of @exact, @real, @refines, @fast",
     ),
     "name twice": (
@@ -157,10 +174,11 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     ),
     "shorthand of an unknown property": (
         SEMI + "define f(x) = reshape(x, shape=x.sape)\n", 2, 32, "`.sape` is not a property rules can read",
-        PROPERTIES,
+        "did you mean shape?",
     ),
     "shorthand of what is no part of the language": (
-        SEMI + "define f(x) = reshape(x, shape=[1])\n", 2, 32, "List is not part of the expression language", None,
+        SEMI + "define f(x) = reshape(x, shape=[1])\n", 2, 32, "List is not part of the expression language",
+        "write a tuple, such as (0, 1)",
     ),
     "shorthand of one with too few": (
         SEMI + "define f(x) = g(x)\ndefine g(x, y) = x + y\n", 2, 15, "g takes x, y", None,
@@ -219,9 +237,9 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
     ),
     "unknown qualified op": (SEMI + "rule a: axes.no(x) => x\n", 2, 9, "no op is called axes.no", None),
     "call of a call": (SEMI + "rule a: f(x)(y) => x\n", 2, 9, "only an op can be called here", None),
-    "too many arguments": (SEMI + "rule a: exp(x, y) => x\n", 2, 9, "semi.exp takes 1 arguments, not 2", None),
+    "too many arguments": (SEMI + "rule a: exp(x, y) => x\n", 2, 9, "semi.exp takes 1 argument, not 2", None),
     "too few of any number": (
-        SEMI + "rule a: -x => concat(axis=0)\n", 2, 15, "semi.concat takes at least 1 arguments, not 0", None,
+        SEMI + "rule a: -x => concat(axis=0)\n", 2, 15, "semi.concat takes at least 1 argument, not 0", None,
     ),
     "unknown attribute on the left": (
         SEMI + "rule a: transpose(x, axis=k) => x\n", 2, 27, "semi.transpose has no attribute axis", PERM,
@@ -230,13 +248,15 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         SEMI + "rule a: -x => transpose(x, axis=0)\n", 2, 33, "semi.transpose has no attribute axis", PERM,
     ),
     "missing attribute": (
-        SEMI + "rule a: -x => transpose(x)\n", 2, 15, "semi.transpose needs the attribute perm", None,
+        SEMI + "rule a: -x => transpose(x)\n", 2, 15, "semi.transpose needs the attribute perm", "write perm=...",
     ),
     # -- the left side
     "left side a variable": (
-        SEMI + "rule a: x => x\n", 2, 9, "the left side must be an op applied to patterns", None,
+        SEMI + "rule a: x => x\n", 2, 9, "the left side must be an op applied to patterns", "write an op around it",
     ),
-    "left side a number": (SEMI + "rule a: 3 => 3\n", 2, 9, "the left side must be an op applied to patterns", None),
+    "left side a number": (
+        SEMI + "rule a: 3 => 3\n", 2, 9, "the left side must be an op applied to patterns", "write an op around it",
+    ),
     "not a pattern": (SEMI + "rule a: 'a' + y => y\n", 2, 9, "not a pattern", PATTERN),
     "chained comparison": (SEMI + "rule a: x < y < z => x\n", 2, 9, "not a pattern", PATTERN),
     "reserved variable": (
@@ -259,7 +279,7 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         "write perm= with a name of its own here, and compare that in the guard",
     ),
     "sequence of one": (
-        SEMI + "rule a: exp(x...) => x\n", 2, 9, "semi.exp takes 1 arguments: a sequence cannot stand here",
+        SEMI + "rule a: exp(x...) => x\n", 2, 9, "semi.exp takes 1 argument: a sequence cannot stand here",
         "it may among the operands of an associative op",
     ),
     "a term and several": (
@@ -387,7 +407,8 @@ MISTAKES: dict[str, tuple[str, int, int, str, str | None]] = {
         PROPERTIES,
     ),
     "list": (
-        SEMI + "rule a: -x => transpose(x, perm=[1, 0])\n", 2, 33, "List is not part of the expression language", None,
+        SEMI + "rule a: -x => transpose(x, perm=[1, 0])\n", 2, 33, "List is not part of the expression language",
+        "write a tuple, such as (0, 1)",
     ),
     "lambda": (
         SEMI + "rule a: -x => transpose(x, perm=lambda: 1)\n", 2, 33, "Lambda is not part of the expression language",

@@ -411,7 +411,7 @@ def test_matches_come_in_one_order_in_every_process() -> None:
         ("add(x, x + y, r...) => x", "is no add itself"),
         ("maximum(x, exp(x), r...) => maximum(r...)", "no operands has no value"),
         ("subtract(x, r...) => x", "takes 2 arguments"),
-        ("exp(x, r...) => x", "takes 1 arguments"),
+        ("exp(x, r...) => x", "takes 1 argument"),
     ],
 )
 def test_what_cannot_be_searched_for_is_refused(equation: str, message: str) -> None:
