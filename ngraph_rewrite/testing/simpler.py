@@ -23,6 +23,8 @@ from ngraph_rewrite.types.tuples import TupleType, tensors
 SIMPLE_DTYPES: tuple[DType, ...] = (FLOAT32, np.dtype("int32"), BOOL)
 _SIMPLE = (0.0, 1.0, -1.0, 2.0, 0.5, math.nan, math.inf, -math.inf)
 _INTEGERS = (0, 1, -1, 2)
+# With so many digits a number is short.
+_DIGITS = 4
 
 
 def weight(term: Op) -> int:
@@ -139,3 +141,14 @@ def simpler_numbers(number: Any) -> Iterator[Array]:
         if simple.tobytes() == number.tobytes():
             return
         yield simple
+    if is_float(dtype) and np.isfinite(number):
+        yield from _fewer_digits(float(number), dtype)
+
+
+def _fewer_digits(number: float, dtype: DType) -> Iterator[Array]:
+    """Numbers near a finite one, with one digit and then with more, while they are shorter to read."""
+    for digits in range(1, _DIGITS + 1):
+        short = np.array(float(f"{number:.{digits}g}"), dtype)
+        if float(short) == number:
+            return
+        yield short

@@ -17,6 +17,7 @@ from ngraph_rewrite.testing import Literal, assert_same, rewritten, term
 from ngraph_rewrite.testing.compare import differ
 from ngraph_rewrite.testing.counterexample import first_step
 from ngraph_rewrite.testing.findings import FAILED, Context, Effort, Finding
+from ngraph_rewrite.testing.proof.prove import check_proof
 from ngraph_rewrite.testing.simpler import weight
 from ngraph_rewrite.testing.typed import check_types
 from ngraph_rewrite.testing.values import check_values
@@ -184,3 +185,21 @@ def test_tuples_are_compared_part_by_part() -> None:
 def test_a_weight_counts_what_there_is_to_see() -> None:
     x, y = leaf("x"), leaf("y", 2, 3)
     assert weight(x) < weight(term("semi.exp", x)) < weight(y) < weight(term("semi.sum", y, axes=(0,)))
+
+
+def test_numbers_that_have_to_have_digits_have_few() -> None:
+    """A cast to float16 and back was shown to be wrong for -1.2465489250747044."""
+    (rule,) = parse_rules(
+        "simplify semi\nrule r: cast(cast(x, dtype=t), dtype=u) => cast(x, dtype=u)\n", "m.rules", "m"
+    )
+    found = check_proof(rule, Context(RuleSet([rule])))
+    shown = next(line for line in found.shown.splitlines() if line.startswith("    x: np.array("))
+    assert found.status == FAILED and len(shown.split(",")[0]) <= len("    x: np.array(-0.7123")
+
+
+def test_what_a_prover_finds_is_made_small_too() -> None:
+    """It was shown as it was found: two elements, of which one says nothing."""
+    (rule,) = parse_rules("simplify semi\nrule r: logical_not(x < y) => x >= y\n", "m.rules", "m")
+    found = check_proof(rule, Context(RuleSet([rule])))
+    assert found.status == FAILED and found.shown.count("axes=Axes([])") == 2
+    assert "1.0" in found.shown or "0.0" in found.shown

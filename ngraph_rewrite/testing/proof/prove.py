@@ -7,6 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.rewriting.alternatives import wants_nothing
@@ -29,6 +30,8 @@ from ngraph_rewrite.testing.proof.exhaustive import (
     some_instances,
 )
 from ngraph_rewrite.testing.proof.pairs import SAME, Prover
+from ngraph_rewrite.testing.shrinking import shrunk
+from ngraph_rewrite.testing.values import wrong_step
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT32, INT64, DType
 
 CHECK = "proof"
@@ -64,7 +67,8 @@ def check_proof(rule: Rule, context: Context) -> Finding:
     try:
         covered = _all_levels(proof)
     except Refuted as wrong:
-        return finding(rule, CHECK, FAILED, wrong.found.what, wrong.found.shown)
+        small = shrunk(wrong.found, partial(wrong_step, rule, context), seconds)
+        return finding(rule, CHECK, FAILED, small.what, small.shown)
     except (NotProved, Undecided) as reason:
         return finding(rule, CHECK, OPEN, " ".join(str(reason).split()))
     except NGraphRewriteError as error:
