@@ -36,6 +36,7 @@ from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
+from ngraph_rewrite.types.dtypes import DType
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
@@ -65,8 +66,8 @@ def is_drawn(definition: OpDef) -> bool:
 def _constant(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:
     if wish is None:
         return
-    yield from ((Literal(v, wish.dtype), wish.axes) for v in numbers(wish.dtype))
-    yield from ((value, wish.axes) for value in filled(domain.numbers, wish.dtype))
+    yield from ((value, wish.axes) for value in _usual(wish.dtype))
+    yield from ((value, wish.axes) for value in _filled(domain.numbers, wish.dtype))
     shape = [n for n in wish.shape if isinstance(n, int)]
     if shape and len(shape) == wish.rank:
         count = math.prod(shape)
@@ -74,6 +75,18 @@ def _constant(types: Sequence[TensorType], wish: TensorType | None, domain: Doma
             yield Literal(np.arange(count).reshape(shape).astype(wish.dtype)), wish.axes
             if wish.dtype.kind == "i":
                 yield Literal((count // 2 - np.arange(count)).reshape(shape).astype(wish.dtype)), wish.axes
+
+
+@lru_cache(64)
+def _usual(dtype: DType) -> tuple[Literal, ...]:
+    """The numbers that constants are filled with, whatever a guard says."""
+    return tuple(Literal(v, dtype) for v in numbers(dtype))
+
+
+@lru_cache(256)
+def _filled(values: tuple[float, ...], dtype: DType) -> tuple[Literal, ...]:
+    """Those of some numbers that a dtype has."""
+    return tuple(filled(values, dtype))
 
 
 def _label(types: Sequence[TensorType], wish: TensorType | None, domain: Domain) -> Values:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from ngraph_rewrite.rewriting.attribute_values import value_of
@@ -44,6 +44,11 @@ def implied(guard_of: Rule, by: Rule, meaning: Meaning) -> bool:
 def _literals(guard: Expression) -> tuple[str, ...]:
     """The literals of a guard."""
     return tuple({ast.unparse(n): None for n in walk(guard.tree) if isinstance(n, ast.Constant)})
+
+
+def literals_of(expressions: Iterable[Expression]) -> dict[object, None]:
+    """The literals of some expressions, each as what tells it from a part of a pattern."""
+    return dict.fromkeys(("literal", one) for expression in expressions for one in _literals(expression))
 
 
 @lru_cache(maxsize=4096)

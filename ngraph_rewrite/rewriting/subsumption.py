@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from itertools import permutations
 
 from ngraph_rewrite.rewriting.expression import Expression
-from ngraph_rewrite.rewriting.implication import implied
+from ngraph_rewrite.rewriting.implication import implied, literals_of
 from ngraph_rewrite.rewriting.pattern import App, Num, Pattern, SeqVar, Var, subpatterns
-from ngraph_rewrite.rewriting.rule import CLASSES, Rule
+from ngraph_rewrite.rewriting.rule import CLASSES, Rule, Where
 from ngraph_rewrite.types.sorts import SortType
 
 # Of so many operands all orders are looked at.
@@ -26,16 +26,34 @@ EXCHANGED = 5
 def subsumed(rules: Iterable[Rule]) -> list[tuple[Rule, Rule]]:
     """Pairs of a rule that can never fire and the earlier rule that takes all its terms."""
     rules = list(rules)
-    parts = [_parts(rule.left) for rule in rules]
-    frequent = Counter(part for own in parts for part in own)
-    pairs: list[tuple[Rule, Rule]] = []
-    earlier: dict[object, list[int]] = defaultdict(list)  # by the rarest part, which whoever they take has too
-    for number, (rule, own) in enumerate(zip(rules, parts, strict=True)):
-        at = rule.kind, rule.left.definition
-        before = sorted(i for part in own for i in earlier.get((at, part), ()))
-        pairs += [(rule, other) for other in map(rules.__getitem__, before) if subsumes(other, rule)][:1]
-        earlier[at, min(own, key=frequent.__getitem__)].append(number)
-    return pairs
+    earlier = Earlier(rules)
+    found = ((rule, (r for r in earlier.that_may_take(rule) if r.kind == rule.kind)) for rule in rules)
+    return [pair for rule, others in found for pair in [(rule, o) for o in others if subsumes(o, rule)][:1]]
+
+
+class Earlier:
+    """Rules in the order in which they are tried, by the rarest of what whoever they take has too.
+
+    Args:
+        rules: Each once.
+    """
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        rules = list(rules)
+        self._has = {id(rule): _parts(rule.left) | _said(rule) for rule in rules}
+        self._places = {id(rule): place for place, rule in enumerate(rules)}
+        frequent = Counter(part for own in self._has.values() for part in own)
+        self._by: dict[object, list[Rule]] = defaultdict(list)
+        for rule in rules:
+            wanted = _parts(rule.left) | literals_of([] if rule.guard is None else [rule.guard])
+            rarest = min(wanted, key=lambda part: frequent[part])
+            self._by[rule.left.definition, rarest].append(rule)
+
+    def that_may_take(self, rule: Rule) -> list[Rule]:
+        """The rules before one, but for those that do not take its terms, in order."""
+        at, places = self._places[id(rule)], self._places
+        found = [r for part in self._has[id(rule)] for r in self._by.get((rule.left.definition, part), ())]
+        return sorted((r for r in found if places[id(r)] < at), key=lambda r: places[id(r)])
 
 
 def _parts(left: App) -> dict[object, None]:
@@ -43,6 +61,13 @@ def _parts(left: App) -> dict[object, None]:
     ops = [p.definition for p in subpatterns(left) if isinstance(p, App) and p.definition.name != "core.constant"]
     numbers = [p for p in subpatterns(left) if isinstance(p, Num)]
     return dict.fromkeys([left.definition, *ops, *numbers])
+
+
+def _said(rule: Rule) -> dict[object, None]:
+    """The literals that a rule compares with: a guard that holds wherever its own does has no others."""
+    compared = [e for p in subpatterns(rule.left) if isinstance(p, App) for _, e in p.compares]
+    asked = [c.expression for c in rule.clauses if isinstance(c, Where)] + ([] if rule.guard is None else [rule.guard])
+    return literals_of([*compared, *asked])
 
 
 def subsumes(general: Rule, special: Rule) -> bool:

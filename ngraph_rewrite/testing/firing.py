@@ -81,9 +81,11 @@ def _terms(rule: Rule) -> Iterator[Instance]:
     There are none if its guard fails on one, which the check of types tells.
     """
     with suppress(NGraphRewriteError):
-        found = list(islice(fitting_matches(rule, 2 * _TERMS, TrialBank()), _TERMS))
-        yield from found
-        if found:
+        found = islice(fitting_matches(rule, 2 * _TERMS, TrialBank()), _TERMS)
+        first = next(found, None)
+        if first is not None:
+            yield first
+            yield from found
             yield from (e.instance for e in examples_of(rule, _DRAWN, kinds=(), varied=_BEYOND))
 
 

@@ -11,7 +11,7 @@ from ngraph_rewrite.lowering.passes import PASSES, library, made_by, usable
 from ngraph_rewrite.rewriting.pattern import App, subpatterns
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet, Where
 from ngraph_rewrite.rewriting.rule_errors import GUARD, RIGHT
-from ngraph_rewrite.rewriting.subsumption import eaten, subsumes
+from ngraph_rewrite.rewriting.subsumption import Earlier, eaten, subsumes
 from ngraph_rewrite.rewriting.syntax import walk
 from ngraph_rewrite.targets.choices import find_target, transformer_choices
 from ngraph_rewrite.testing.findings import FAILED, PASSED, Context, Finding, about, finding
@@ -90,6 +90,8 @@ class _Executed:
         """A rule that lowers an op of the left side before it is asked about, and why that is so; None if none does."""
         parts = [part.definition for part in _parts(rule)][1 if self.begins else 0 :]
         gone = {definition for definition in parts if definition.name not in self.known}
+        if not gone:
+            return None
         by = next((r for r in rules if r.kind == "lower" and r.left.definition in gone), None)
         if by is None:
             return None
@@ -106,19 +108,17 @@ class _Pass:
 
     def __init__(self, rules: RuleSet, kinds: tuple[str, ...]) -> None:
         self.by_root: dict[object, list[Rule]] = {}
-        self.places: dict[int, int] = {}
-        for place, rule in enumerate(rules.of_kind(*kinds)):
+        some = rules.of_kind(*kinds)
+        self.earlier, self.known = Earlier(some), set(map(id, some))
+        for rule in some:
             self.by_root.setdefault(rule.left.definition, []).append(rule)
-            self.places[id(rule)] = place
 
     def has(self, rule: Rule) -> bool:
-        return id(rule) in self.places
+        return id(rule) in self.known
 
     def never(self, rule: Rule) -> tuple[Rule, str] | None:
         """The rule for which another one never fires, and why; None if it may."""
-        for other in self.by_root[rule.left.definition]:
-            if other is rule:
-                break
+        for other in self.earlier.that_may_take(rule):
             if subsumes(other, rule):
                 return other, f"{other} takes all its terms"
         inside = eaten(rule, self.by_root) if rule.kind != "derive" else None  # adjoints are of terms as they are built
