@@ -13,6 +13,7 @@ import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from ngraph_rewrite.rewriting.bounds import BITS, CHARACTERS, DEPTH, PARTS
@@ -35,12 +36,14 @@ _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast
 _PLAIN = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.Subscript, ast.Slice)
 
 # What to write instead of what Python has and rules have not.
-_INSTEAD: Mapping[type[ast.AST], str] = {
-    ast.List: "write a tuple, such as (0, 1)",
-    ast.BitAnd: "write `and`",
-    ast.BitOr: "write `or`",
-    ast.Invert: "write `not`",
-}
+_INSTEAD: Mapping[type[ast.AST], str] = MappingProxyType(
+    {
+        ast.List: "write a tuple, such as (0, 1)",
+        ast.BitAnd: "write `and`",
+        ast.BitOr: "write `or`",
+        ast.Invert: "write `not`",
+    }
+)
 _UNREGISTERED = "use a registered one, or register yours with ng.attribute_function"
 
 
