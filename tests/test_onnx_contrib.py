@@ -188,6 +188,18 @@ def test_a_product_with_weights_of_few_bits(bits: int, zeros: str, monkeypatch: 
     close(np.asarray(run("MatMulNBits", given, known=range(4) if own is not None else range(3), **how)[0]), wanted + 1)
 
 
+def test_scales_of_packed_weights_have_slopes() -> None:
+    """Each that of what is multiplied with it."""
+    random = np.random.default_rng(0)
+    w, scale, x = random.integers(0, 256, (3, 2, 8), np.uint8), floats(random, 3, 2), floats(random, 4, 32)
+    proto = model_of("MatMulNBits", [x, w, scale], 1, (1, 2), K=32, N=3, block_size=16)
+    model = reader.read(proto)
+    slope = ng.deriv(ng.numpy.sum(model.outputs["o0"]), model.weights["i2"])
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(slope, *model.inputs.values())(x)
+    close(found, np.einsum("mbk,nbk->nb", x.reshape(4, 2, 16).astype(float), numbers_of(w, 4) - 8.0))
+
+
 @pytest.mark.parametrize("bits", [2, 4, 8])
 @pytest.mark.parametrize("zeros", [False, True])
 def test_rows_of_a_table_of_few_bits(bits: int, zeros: bool) -> None:

@@ -789,6 +789,9 @@ REFUSED = {
     "agraph (float[n] x) => (float[m] y) { s = Shape (x)\n k = Constant <value_int = 0> ()\n n = Gather (s, k)\n"
     "end = Cast <to = 1> (n)\n a = Constant <value_float = 0.5> ()\n b = Constant <value_float = 1.0> ()\n"
     "y = Range (a, end, b) }": "a range of parts of one",
+    "agraph (int64[n] x) => (int64[m] y) { y = Unique (x) }": "(?s)give the value of x.*or end the model before it",
+    "agraph (float[n] x) => (int64[1, m] y) { s = Shape (x)\n o = ConstantOfShape <value = int64[1] {1}> (s)\n"
+    "y = NonZero (o) }": r"(?s)the input x has the unknown length n.*read\(model, lengths=",
     "agraph (float[n, k] x, float[m] z) => (float[i] y) { a = Size (x)\n b = Size (z)\n c = Div (a, b)\n"
     "d = Reshape (c, one)\n y = Reshape (x, d) }": r'(?s)divided by m .*of k, m, n.*"m": ng.Length.symbol\("k"\)',
     "agraph (float[n, 2] x, int64[1] m) => (float[n, i] y) { n = Shape <end = 1> (x)\n s = Concat <axis = 0> (n, n)\n"

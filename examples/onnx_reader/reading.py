@@ -29,6 +29,7 @@ from onnx_reader.table import (
     find,
     folded,
     is_term,
+    known_length,
     unless_lengths,
 )
 
@@ -44,7 +45,10 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 @dataclass(frozen=True)
 class Model:
-    """A model as terms: its placeholders, its results and the weights that these need, variables, each by its name."""
+    """A model as terms: its placeholders, its results and the weights that these need, variables, each by its name.
+
+    Weights of few bits that stay packed are of ``uint8``, which has no derivative.
+    """
 
     inputs: dict[str, ng.Op]
     outputs: dict[str, Value]
@@ -211,6 +215,8 @@ class Walk:
         leaves = [t for t in ng.topological([value]) if not t.args]
         if any(t not in self.arrays and t.definition.name != "core.constant" for t in leaves):
             raise NotKnown(f"the input {name} is computed by the model, and has to be known while it is read", value)
+        for n in [n for t in leaves for n in t.shape]:
+            known_length(n, f"the input {name}")
         return computed([value])[0]
 
     def attribute(self, attribute: onnx.AttributeProto, scope: dict[str, Value]) -> Any:

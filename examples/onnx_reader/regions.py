@@ -75,4 +75,7 @@ def deform_conv(
 @op("NonMaxSuppression")
 def non_max_suppression(*_: Any, center_point_box: int = 0) -> Value:
     """How many boxes are left nobody knows before."""
-    raise ModelError("NonMaxSuppression: how many boxes it gives depends on values", do="end the model before it")
+    raise ModelError(
+        "NonMaxSuppression: how many boxes it gives depends on values",
+        do="end the model before it: onnx.utils.extract_model",
+    )

@@ -29,9 +29,8 @@ class NotKnown(ModelError):
     def __init__(self, what: str, value: Value, where: str | None = None) -> None:
         self.value = value
         self.inputs = [t.name for t in ng.topological([value]) if t.definition.name == "core.placeholder"]
-        do = "give what it is computed of: read(model, known={...})"
-        if self.inputs:
-            do = f"give the value of {', '.join(self.inputs)}: read(model, known={{...}})"
+        given = f"the value of {', '.join(self.inputs)}" if self.inputs else "what it is computed of"
+        do = f"give {given}: read(model, known={{...}}), or end the model before it: onnx.utils.extract_model"
         super().__init__(what, where=where, do=do)
 
 
