@@ -177,11 +177,11 @@ from ngraph_rewrite.frontend.axes import (
 )
 from ngraph_rewrite.frontend.ctc import ctc
 from ngraph_rewrite.frontend.effects import after, assign, doall, fill, sequential, set_item, value_of
+from ngraph_rewrite.frontend.elsewhere import refused_by_name
 from ngraph_rewrite.frontend.functions import Function, function, parameter
 from ngraph_rewrite.frontend.graphs import call_descriptions, topological, users
 from ngraph_rewrite.frontend.looping import cond, while_loop
 from ngraph_rewrite.frontend.mapping import vmap
-from ngraph_rewrite.frontend.numpy.absent import TRANSFORMS
 from ngraph_rewrite.frontend.ordering import ordered
 from ngraph_rewrite.frontend.places import set_slice
 from ngraph_rewrite.frontend.recurrent import gru, gru_cell, lstm, lstm_cell
@@ -204,7 +204,7 @@ from ngraph_rewrite.targets.target import Executable, Program, Target
 from ngraph_rewrite.terms.calls import call_line
 from ngraph_rewrite.terms.catalogue import OpDef, op, place_family
 from ngraph_rewrite.terms.families import coercion
-from ngraph_rewrite.terms.info import metadata, user_line
+from ngraph_rewrite.terms.info import metadata
 from ngraph_rewrite.terms.making import make_op
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import trace_calls
@@ -268,8 +268,8 @@ else:
 
     def __getattr__(name: str) -> Any:
         """What is imported when it is first asked for."""
-        if name in TRANSFORMS:
-            raise MissingMethodError(f"ng has no {name}", where=user_line(), do=TRANSFORMS[name])
+        if name not in __late__:
+            raise refused_by_name(name, [*__all__, *__late__])
         return late_name(__name__, __late__, name)
 
     def __dir__() -> list[str]:

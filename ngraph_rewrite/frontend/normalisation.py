@@ -10,6 +10,7 @@ from ngraph_rewrite.frontend.reductions import mean, variance
 from ngraph_rewrite.frontend.storage import as_op
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
+from ngraph_rewrite.terms.operands import as_operands
 from ngraph_rewrite.types.axes import Axes
 
 
@@ -65,13 +66,13 @@ def batch_norm(
     >>> ng.batch_norm(x, gamma, beta).type
     float32[C:3, H:8, N:N]
     """
-    terms = [as_op(t) for t in (x, gamma, beta)]
+    terms = _beside(x, gamma, beta)
     if (mean is None) != (variance is None):
         raise AttributeValueError(
             "batch_norm: one of mean and variance is missing", where=user_line(), do="give both, or none in training"
         )
     if mean is not None and variance is not None:
-        return apply("axes.batch_norm_inference", *terms, as_op(mean), as_op(variance), eps=eps)
+        return apply("axes.batch_norm_inference", *terms, *_beside(x, mean, variance)[1:], eps=eps)
     axes = _others(*terms) if reduction_axes is None else reduction_axes
     return apply("axes.batch_norm", *terms, axes=axes, eps=eps)
 
@@ -96,7 +97,7 @@ def layer_norm(
     >>> ng.layer_norm(x, ng.variable({"F": 16}), ng.variable({"F": 16})).type
     float32[F:16, REC:5, N:N]
     """
-    terms = [as_op(t) for t in (x, gamma, beta)]
+    terms = _beside(x, gamma, beta)
     axes = terms[0].axes.feature_axes() if reduction_axes is None else reduction_axes
     return apply("axes.layer_norm", *terms, axes=axes, eps=eps)
 
@@ -141,3 +142,11 @@ def update_statistics(running_mean: Op, running_variance: Op, average: Op, sprea
 def _others(x: Op, gamma: Op, beta: Op) -> Axes:
     """The axes of `x` that neither of the other two has."""
     return Axes(a for a in x.axes if a not in gamma.axes and a not in beta.axes)
+
+
+def _beside(x: Operand, *others: Operand) -> list[Op]:
+    """All as terms: numbers of Python take the dtype of `x`, if that is a float."""
+    term = as_op(x)
+    numbers = [type(t) in (int, float) for t in others]
+    pairs = zip(others, numbers, strict=True)
+    return [term, *(as_operands((term, t), "axes", "constant")[1] if number else as_op(t) for t, number in pairs)]

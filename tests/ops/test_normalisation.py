@@ -174,3 +174,12 @@ def test_a_wrong_call_says_what_is_wrong(name: str) -> None:
     with pytest.raises(kind, match=message) as caught:
         call()
     assert type(caught.value) is kind and __file__ in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_numbers_beside_what_is_normalised_take_its_dtype(dtype: str) -> None:
+    x = ng.placeholder({"C": 3, "N": 2}, dtype)
+    for one, zero in ((1, 0), (1.0, 0.0)):
+        assert ng.layer_norm(x, one, zero).dtype == dtype
+        assert ng.batch_norm(x, one, zero).dtype == dtype
+        assert ng.batch_norm(x, one, zero, mean=zero, variance=one).dtype == dtype

@@ -10,6 +10,9 @@ float32[10, sample:N]
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from ngraph_rewrite.frontend.elsewhere import refused_by_marks
 from ngraph_rewrite.frontend.simple.elementwise import (
     absolute,
     add,
@@ -111,6 +114,13 @@ from ngraph_rewrite.frontend.simple.sources import (
     variable,
 )
 from ngraph_rewrite.frontend.simple.windows import convolution, deconvolution, fold, pooling, windows
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Nothing: what to write instead is said."""
+        raise refused_by_marks(name, __all__)
+
 
 __all__ = [
     "L1_norm",
