@@ -112,10 +112,10 @@ def _term(node: ast.expr) -> Term:
 
 
 class _Untyped(ast.NodeTransformer):
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         return ast.parse(repr(MATRIX), mode="eval").body if node.attr == "shape" else node
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         return node.args[0] if isinstance(node.func, ast.Name) and node.func.id == "literal" else node
 

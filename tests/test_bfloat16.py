@@ -205,7 +205,7 @@ def test_products_of_matrices(target: str, m: int, n: int, k: int, seed: int) ->
 
 def test_softmax_and_layers_of_networks(transformer: ng.Transformer) -> None:
     """Against float64, which starts from the same numbers."""
-    n, c, h, w = axes = [ng.Axis(name, length) for name, length in zip("NCHW", (2, 3, 8, 8), strict=True)]
+    _, c, h, w = axes = [ng.Axis(name, length) for name, length in zip("NCHW", (2, 3, 8, 8), strict=True)]
     filters = [c, ng.Axis("R", 3), ng.Axis("S", 3), ng.Axis("K", 4)]
 
     def layers(x: ng.Op) -> list[ng.Op]:

@@ -54,7 +54,7 @@ def computed(target: str, built: Built, arrays: list[Any]) -> list[Any]:
 def lowered(built: Built) -> list[Op]:
     """What a planner is given."""
     found: list[Op] = []
-    inputs, returns = built
+    inputs, _ = built
 
     def note(roots: Any, order: Any) -> Changed:
         found.extend(roots)

@@ -116,7 +116,7 @@ def test_what_nothing_connects_is_zero(swept: list[SharedSweep]) -> None:
 
 
 def test_a_scalar_by_itself_and_by_what_is_in_between(swept: list[SharedSweep]) -> None:
-    loss, weights = layers(3)
+    loss, _ = layers(3)
     between = floats_under(loss)[::-1]
     alone = [ng.deriv(loss, [t])[0] for t in between]
     assert all(a.same_as(b) for a, b in zip(of_each(loss, between), alone, strict=True))

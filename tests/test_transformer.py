@@ -656,7 +656,7 @@ def test_a_missing_file_is_missing(transformer: ng.Transformer, tmp_path: Path) 
 
 
 def test_an_old_file_stays_until_the_new_one_is_whole(saved: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    transformer, w, _, path = saved
+    transformer, _, _, path = saved
     before = path.read_bytes()
 
     def fails(*args: Any) -> None:
@@ -694,7 +694,7 @@ def test_a_folder_that_may_not_be_written_is_told_by_the_path_that_was_given(
 ) -> None:
     """The administrator may write everywhere: so the system's answer stands in for such a folder."""
 
-    def forbidden(dir: Path, prefix: str) -> NoReturn:  # noqa: A002  (its name in tempfile)
+    def forbidden(dir: Path, prefix: str) -> NoReturn:
         raise PermissionError(errno.EACCES, "Permission denied", str(dir / f"{prefix}xyz"))
 
     monkeypatch.setattr("tempfile.mkstemp", forbidden)

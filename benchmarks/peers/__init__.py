@@ -24,7 +24,7 @@ class Engine(Protocol):
     exact: bool
     checked: int
 
-    def __init__(self, rules: RuleChoice) -> None: ...  # noqa: D107
+    def __init__(self, rules: RuleChoice) -> None: ...
 
     def build(self, graph: Graph) -> Any:
         """The graph as terms of the engine."""

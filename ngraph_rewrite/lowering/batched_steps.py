@@ -73,7 +73,7 @@ class Batched:
         """A part of a batched scan: what its own steps give stands along its own axis first."""
         (scan,), number = term.args, term.attribute("index")
         n, m = scan.attribute("states"), scan.attribute("sequences")
-        inits, _, _, outputs = parts(scan.args, n, m)
+        _, _, _, outputs = parts(scan.args, n, m)
         found = self._batch.again(term, self.terms[scan])
         stacked = number >= n
         if n <= number < n + len(outputs):

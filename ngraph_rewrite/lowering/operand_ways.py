@@ -65,7 +65,7 @@ def _choices(part: App, found: Sequence[Op], likeness: Likeness) -> Iterator[Age
     if len(single) > len(found) or (not runs and len(single) != len(found)):
         return
     most = max(len(single), int(MOST ** (1 / max(1, len(single)))))
-    nearest = [sorted(range(len(found)), key=lambda i: -likeness(p, found[i]))[:most] for p in single]  # noqa: B023
+    nearest = [sorted(range(len(found)), key=lambda i: -likeness(p, found[i]))[:most] for p in single]
     for chosen in itertools.islice(_different(nearest, ()), MOST):
         left = Left(found[i] for i in range(len(found)) if i not in chosen)
         ends = ((part, left),) if runs else ()

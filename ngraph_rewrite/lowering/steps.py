@@ -26,9 +26,9 @@ class Steps(Protocol):
     """
 
     @property
-    def steps(self) -> Mapping[OpDef, Any]: ...  # noqa: D102
+    def steps(self) -> Mapping[OpDef, Any]: ...
     @property
-    def reasons(self) -> Sequence[Rule | Replaced]: ...  # noqa: D102
+    def reasons(self) -> Sequence[Rule | Replaced]: ...
 
 
 class KnownSteps(dict[OpDef, Any]):

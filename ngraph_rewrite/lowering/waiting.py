@@ -31,7 +31,7 @@ def finished(first: Waiting[T]) -> T:
         except StopIteration as stop:
             stack.pop()
             result, error = stop.value, None
-        except BaseException as raised:  # noqa: BLE001 - it goes to whoever waits
+        except BaseException as raised:
             stack.pop()
             result, error = None, raised
     if error is not None:

@@ -65,11 +65,11 @@ class Ran(Protocol):
     """What is asked of a lowering, or of what a strategy made of terms."""
 
     @property
-    def table(self) -> ReplacementTable: ...  # noqa: D102
+    def table(self) -> ReplacementTable: ...
     @property
-    def bank(self) -> TermBank: ...  # noqa: D102
+    def bank(self) -> TermBank: ...
     @property
-    def sequenced(self) -> Sequenced: ...  # noqa: D102
+    def sequenced(self) -> Sequenced: ...
 
 
 def why_not(

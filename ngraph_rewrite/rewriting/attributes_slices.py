@@ -141,7 +141,7 @@ def padded_axis(before: Sequence[Extent], after: Sequence[Extent]) -> int | None
 def _padding(item: Any, length: Extent) -> tuple[Extent, Extent, int]:
     if not isinstance(item, tuple):
         return item, length - 1 - item, 0
-    start, stop, step = item
+    start, _, step = item
     number = count(item)
     if number == 0:
         return 0, length, 0

@@ -28,7 +28,7 @@ MOST = 3
 class Source(Protocol):
     """Writes an expression as Python, with names as they are called there."""
 
-    def __call__(self, expression: Expression, names: dict[str, str]) -> str: ...  # noqa: D102
+    def __call__(self, expression: Expression, names: dict[str, str]) -> str: ...
 
 
 def collapses(rule: Rule) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Combine(Protocol):
     """Builds the op of a short name of its operands, of which one is a term at least."""
 
-    def __call__(self, short: str, *operands: Any) -> Op: ...  # noqa: D102
+    def __call__(self, short: str, *operands: Any) -> Op: ...
 
 
 class Operators:

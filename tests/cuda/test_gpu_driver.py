@@ -25,14 +25,14 @@ from ngraph_rewrite.runtime.cuda.freed import LARGEST, MOST, FreedMemory
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 
-import fake_driver as fake_driver_module  # noqa: E402
-from cuda.bindings import driver as cu  # noqa: E402
-from fake_driver import ROOM, FakeDevice, FakeDriver, fake_driver  # noqa: E402
+import fake_driver as fake_driver_module
+from cuda.bindings import driver as cu
+from fake_driver import ROOM, FakeDevice, FakeDriver, fake_driver
 
-from ngraph_rewrite.runtime.cuda import cublas  # noqa: E402
-from ngraph_rewrite.runtime.cuda.context import Context  # noqa: E402
-from ngraph_rewrite.runtime.cuda.elsewhere import MOST as MOST_ELSEWHERE  # noqa: E402
-from ngraph_rewrite.runtime.cuda.recorded import RecordedGraph  # noqa: E402
+from ngraph_rewrite.runtime.cuda import cublas
+from ngraph_rewrite.runtime.cuda.context import Context
+from ngraph_rewrite.runtime.cuda.elsewhere import MOST as MOST_ELSEWHERE
+from ngraph_rewrite.runtime.cuda.recorded import RecordedGraph
 
 pytestmark = pytest.mark.cuda
 

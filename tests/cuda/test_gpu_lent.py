@@ -19,11 +19,11 @@ from ngraph_rewrite.targets.device_arrays import DeviceArray
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 
-from cuda.bindings import driver as cu  # noqa: E402
-from fake_driver import ROOM, FakeDriver, fake_driver  # noqa: E402
+from cuda.bindings import driver as cu
+from fake_driver import ROOM, FakeDriver, fake_driver
 
-from ngraph_rewrite.runtime.cuda import cublas, driver  # noqa: E402
-from ngraph_rewrite.runtime.cuda.recorded import CAPTURES, RecordedGraph  # noqa: E402
+from ngraph_rewrite.runtime.cuda import cublas, driver
+from ngraph_rewrite.runtime.cuda.recorded import CAPTURES, RecordedGraph
 
 pytestmark = pytest.mark.cuda
 

@@ -233,7 +233,7 @@ def test_small_products_have_small_tiles_and_long_sums_are_done_in_parts(
 ) -> None:
     term = ng.placeholder((1,), dtype="float32")
     load = Load(term, row_major((1,)))
-    count, m, n, k = sizes
+    _, m, n, k = sizes
     found = cut(Product(sizes, Matrix(load, (m * k, k, 1)), Matrix(load, (k * n, n, 1)), "float32"))
     assert (found.tile.rows, found.tile.columns, found.parts) == (*tile, parts)
     assert found.parts * found.stretch >= k and found.stretch % found.tile.deep == 0

@@ -17,11 +17,11 @@ from ngraph_rewrite.runtime.cuda.device import find_device
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda, which the extra `test` installs")
 
-from cuda.bindings import driver as cu  # noqa: E402
-from fake_driver import FakeDevice, FakeDriver, fake_driver  # noqa: E402
+from cuda.bindings import driver as cu
+from fake_driver import FakeDevice, FakeDriver, fake_driver
 
-from ngraph_rewrite.runtime.cuda import driver, modules  # noqa: E402
-from ngraph_rewrite.runtime.cuda.machine_code import MachineCode, Resources  # noqa: E402
+from ngraph_rewrite.runtime.cuda import driver, modules
+from ngraph_rewrite.runtime.cuda.machine_code import MachineCode, Resources
 
 pytestmark = pytest.mark.cuda
 

@@ -276,7 +276,7 @@ def test_convolutions_and_their_derivatives(order: str, slide: tuple[int, ...]) 
 
 def _convolved(image: Any, filters: Any, slide: tuple[int, ...]) -> tuple[Any, Any, Any]:
     """A convolution, and the derivatives of the sum of its squares."""
-    size, stride, before, after, dilation = slide
+    _, stride, before, after, dilation = slide
     y = correlate(image, np.moveaxis(filters, 2, 0), [stride], [before], [after], [0], [dilation])
     dx, dw = np.zeros_like(image), np.zeros_like(filters)
     for p, r, at in seen(image.shape[2], y.shape[2], slide):

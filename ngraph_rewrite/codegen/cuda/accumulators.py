@@ -65,7 +65,7 @@ class Reduction:
         Float32 are added in pairs before they become float64, which is as accurate as NumPy's pairwise summation. A
         place is looked for only if one of the values is ahead of what was found.
         """
-        (name, dtype), *place = self.variables
+        (name, _), *place = self.variables
         if place:
             word, ahead = ("maximum", "above") if self.kind == "argmax" else ("minimum", "below")
             lines = [line for v, at in zip(values, positions, strict=True) for line in self.taken(v, at)]

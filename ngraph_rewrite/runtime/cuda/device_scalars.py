@@ -169,4 +169,4 @@ WORDS |= {name: _binary(name) for name in ("atan2", "hypot")}
 for _name, (_module, _kind) in _TEXTS.items():
     WORDS[_name] = device_function(_kind)(renamed(vars(_module)[_name], WORDS))
 globals().update(WORDS)
-__all__ = [name for name in WORDS if not name.startswith("near_") and name not in count_draws.PARTS]  # noqa: PLE0605
+__all__ = [name for name in WORDS if not name.startswith("near_") and name not in count_draws.PARTS]

@@ -83,7 +83,7 @@ def _finished(begin: int, edges: _Ways, seen: set[int]) -> list[int]:
     found, under_way = list[int](), [(begin, iter(edges[begin]))]
     seen.add(begin)
     while under_way:
-        block, others = under_way[-1]
+        _, others = under_way[-1]
         other = next((one for one in others if one not in seen), None)
         if other is None:
             found.append(under_way.pop()[0])

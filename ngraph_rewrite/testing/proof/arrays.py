@@ -108,7 +108,7 @@ class Symbols(NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self)))
 
     @property
-    def T(self) -> Symbols:  # noqa: N802  (NumPy's name)
+    def T(self) -> Symbols:
         return self.transpose()
 
     def moved(self, function: Callable[..., Any], *args: Any, **options: Any) -> Symbols:
