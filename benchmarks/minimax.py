@@ -150,6 +150,12 @@ def _atanh_more(t: mp.mpf) -> mp.mpf:
     return (mp.atanh(s) / s - 1 - t / 3) / t**2
 
 
+def _part_of_tan(t: mp.mpf) -> mp.mpf:
+    """How large the square of an angle is beside its tangent over the angle."""
+    x = mp.sqrt(t)
+    return t * x / mp.tan(x)
+
+
 def _odd_rest(function: Function) -> Function:
     """What is left of an odd function of slope 1 after its argument, in terms of the square."""
 
@@ -184,6 +190,9 @@ TASKS = {
     "sin64": Task(_odd_rest(mp.sin), lambda t: t, 1e-9, TURN**2, 5, "float64"),
     "cos32": Task(lambda t: (mp.cos(mp.sqrt(t)) - 1 + t / 2) / t**2, lambda t: t**2, 1e-9, TURN**2, 2, "float32"),
     "cos64": Task(lambda t: (mp.cos(mp.sqrt(t)) - 1 + t / 2) / t**2, lambda t: t**2, 1e-9, TURN**2, 5, "float64"),
+    "tan32": Task(_odd_rest(mp.tan), _part_of_tan, 1e-9, float(mp.pi / 4) ** 2, 6, "float32"),
+    "tan64": Task(_odd_rest(mp.tan), _part_of_tan, 1e-9, float(mp.pi / 4) ** 2, 13, "float64"),
+    "cbrt": Task(lambda e: mp.cbrt(1 / (1 - e)), lambda e: mp.cbrt(1 - e), -0.107, 0.107, 3, "float64"),
     "tanh32": Task(_odd_rest(mp.tanh), lambda t: t, 1e-9, 0.551**2, 4, "float32"),
     "tanh64": Task(_odd_rest(mp.tanh), lambda t: t, 1e-9, 0.551**2, 10, "float64"),
     "sinh32": Task(_odd_rest(mp.sinh), lambda t: t, 1e-9, 1.0, 3, "float32"),
