@@ -5,40 +5,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AttributeValueError, DTypeError, LengthError
+from ngraph_rewrite.errors import AttributeValueError, DTypeError
 from ngraph_rewrite.frontend.building import checked
-from ngraph_rewrite.frontend.numpy.creation import asarray, full
+from ngraph_rewrite.frontend.numpy.creation import full
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import (
     add,
     clip,
     divide,
-    isnan,
-    logical_not,
-    logical_or,
     multiply,
     subtract,
     where,
 )
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, known_array, places
-from ngraph_rewrite.frontend.numpy.statistical import count_nonzero, max, min
+from ngraph_rewrite.frontend.numpy.sorted_lines import Lines, both, lines_of, taken, with_nan
+from ngraph_rewrite.frontend.numpy.statistical import max, min
 from ngraph_rewrite.ops.alignment import averaging
 from ngraph_rewrite.ops.checks import flag, one_of
-from ngraph_rewrite.ops.stretching import Shape, without
+from ngraph_rewrite.ops.stretching import without
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float, promote, wide
-from ngraph_rewrite.types.lengths import Length, product
+from ngraph_rewrite.types.lengths import Length
 
 # Which place along a sorted line each method takes, of a place that is no whole number; two others lie between places.
 _METHODS: Mapping[str, Callable[[Any], Any] | None] = {
     "linear": None, "midpoint": None, "lower": np.floor, "higher": np.ceil, "nearest": np.round
 }  # fmt: skip
-_SORTED = 48  # elements of a line of which a few are not found sooner than it is sorted
 
 
 def ptp(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
@@ -126,126 +123,15 @@ def nanpercentile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "li
     return _quantile("nanpercentile", x, q, 100, axis, method, keepdims)
 
 
-# -- lines in order ----------------------------------------------------------------------------------
-
-
-class Lines(NamedTuple):
-    """What is reduced, in order along an axis.
-
-    Attributes:
-        given: The elements.
-        term: The same in order; NaN stands last.
-        axis: The first axis, or, where one place is asked of all, the last one, if memory lies along it.
-        last: The place of the last one that counts: a number, or a term, which may have one for each line.
-        each: Whether it has.
-        shape: The shape of the result.
-    """
-
-    given: Op
-    term: Op
-    axis: int
-    last: Any
-    each: bool
-    shape: Shape
-
-    @property
-    def rest(self) -> Shape:
-        """The other axes."""
-        return without(self.given.shape, (self.axis,))
-
-
-def _lines(call: str, x: Op, axis: Axis, keepdims: bool) -> Lines:
-    reduced, keepdims = places(call, axis, x.rank), checked(call, flag, keepdims, "keepdims")
-    rest = [k for k in range(x.rank) if k not in reduced]
-    count = product([x.shape[k] for k in reduced])
-    if count == 0:
-        raise LengthError(f"{call} of no elements: {x.type!r}", where=user_line(), do="give elements")
-    shape = without(x.shape, reduced, keepdims)
-    each = call.startswith("nan") and is_float(x.dtype)
-    axis = 0 if each or sorted(reduced) == list(range(len(reduced))) else len(rest)
-    moved = apply("transpose", x, perm=(*rest[:axis], *reduced, *rest[axis:]))
-    others = [x.shape[k] for k in rest]
-    line = apply("reshape", moved, shape=(*others[:axis], count, *others[axis:]))
-    if each:
-        last: Any = subtract(count_nonzero(logical_not(isnan(line)), axis=0), 1)
-    else:
-        last = count - 1 if isinstance(count, int) else subtract(asarray(count), 1)
-    return Lines(line, apply("sort", line, axis=axis, descending=False), axis, last, each, shape)
-
-
-def _taken(lines: Lines, places: Any) -> Op:
-    """The elements at places, whose axes come first; those of `each` line have its axes after them."""
-    if not lines.each:
-        return _first(lines, _gathered(lines, places))
-    wide_index = clip(astype(as_term(places), "int64"), 0)  # of a line of NaN, the first
-    front = wide_index.shape[: wide_index.rank - len(lines.rest)]
-    index = apply("reshape", wide_index, shape=(product(front), *lines.rest))
-    return apply("reshape", apply("take_along_axis", lines.term, index, axis=0), shape=(*front, *lines.rest))
-
-
-def _gathered(lines: Lines, places: Any) -> Op:
-    """The elements of all lines at places, whose axes stand where lines had theirs: of known ones, of those between."""
-    if isinstance(places, Op):
-        return apply("gather", lines.term, astype(places, "int64"), axis=lines.axis)
-    index = np.asarray(places).astype(np.int64)
-    if not index.size or not isinstance(lines.last, int):
-        return apply("gather", lines.term, as_term(index), axis=lines.axis)
-    begin, end = int(index.min()), int(index.max()) + 1
-    items: list[Any] = [(0, n, 1) for n in lines.given.shape]
-    items[lines.axis] = (begin, end, 1)
-    between = apply("tensor_slice", lines.term, items=tuple(items))
-    return apply("gather", between, as_term(index - begin), axis=lines.axis)
-
-
-def _both(lines: Lines, low: Any, high: Any) -> tuple[Op, Op]:
-    """The elements at two places each, which are taken at once where they are known."""
-    if lines.each or isinstance(low, Op):
-        return _taken(lines, low), _taken(lines, high)
-    found = _taken(lines, np.stack([low, high]))
-    return apply("tensor_slice", found, items=(0,)), apply("tensor_slice", found, items=(1,))
-
-
-def _first(lines: Lines, found: Op) -> Op:
-    """What has axes where lines had theirs, with these first."""
-    several = found.rank - len(lines.rest)
-    if not lines.axis or not several:
-        return found
-    axes = range(found.rank)
-    own, rest = axes[lines.axis : lines.axis + several], [*axes[: lines.axis], *axes[lines.axis + several :]]
-    return apply("transpose", found, perm=(*own, *rest))
-
-
-def _with_nan(lines: Lines, found: Op) -> Op:
-    """NaN where a line has one, unless these are passed over, and of lines that turn out to have no elements."""
-    asked = not lines.each and is_float(lines.term.dtype)
-    if isinstance(lines.last, int):
-        return where(isnan(_greatest(lines)), math.nan, found) if asked else found
-    if not is_float(found.dtype):
-        return found
-    bad = lines.last < 0
-    if asked:
-        bad = logical_or(bad, isnan(_taken(lines, clip(lines.last, 0))))
-    return where(bad, math.nan, found)
-
-
-def _greatest(lines: Lines) -> Op:
-    """An element that is NaN if any is: the last one of short lines, which are sorted whole."""
-    if lines.last >= _SORTED:
-        return max(lines.given, lines.axis)
-    items: list[Any] = [(0, n, 1) for n in lines.given.shape]
-    items[lines.axis] = lines.last
-    return apply("tensor_slice", lines.term, items=tuple(items))
-
-
 def _median(call: str, x: Array, axis: Axis, keepdims: bool) -> Op:
     term = as_term(x)
     dtype, reduced = averaging(term.dtype), places(call, axis, term.rank)
     if any(term.shape[k] == 0 for k in reduced):
         return full(without(term.shape, reduced, checked(call, flag, keepdims, "keepdims")), math.nan, dtype=dtype)
-    lines = _lines(call, term, axis, keepdims)
-    low, high = (astype(side, wide(dtype)) for side in _both(lines, lines.last // 2, (lines.last + 1) // 2))
+    lines = lines_of(call, term, axis, keepdims)
+    low, high = (astype(side, wide(dtype)) for side in both(lines, lines.last // 2, (lines.last + 1) // 2))
     middle = astype(divide(add(low, high), 2.0), dtype)
-    return apply("reshape", _with_nan(lines, middle), shape=lines.shape)
+    return apply("reshape", with_nan(lines, middle), shape=lines.shape)
 
 
 def _quantile(call: str, x: Array, q: Array, whole: int, axis: Axis, method: str, keepdims: bool) -> Op:
@@ -254,17 +140,17 @@ def _quantile(call: str, x: Array, q: Array, whole: int, axis: Axis, method: str
         raise DTypeError(f"{call}: expected numbers, got {term.type!r}", where=user_line(), do="cast them")
     checked(call, one_of, method, _METHODS, "method")
     part = _part(call, q, whole, method == "linear")
-    lines = _lines(call, term, axis, keepdims)
+    lines = lines_of(call, term, axis, keepdims)
     if lines.each:
         part = np.reshape(part, (*part.shape, *(1,) * (lines.term.rank - 1)))
     place = part * (lines.last if isinstance(lines.last, int) else astype(lines.last, part.dtype))
-    taken = np.positive if method == "linear" and place.dtype.kind in "iu" else _METHODS[method]
-    if taken is not None:
-        found = _taken(lines, taken(place))
+    rounded = np.positive if method == "linear" and place.dtype.kind in "iu" else _METHODS[method]
+    if rounded is not None:
+        found = taken(lines, rounded(place))
     else:
         found = _between(lines, place, method, type(q) in (int, float))
     front = q.shape if isinstance(q, Op) else () if isinstance(q, Length) else np.shape(q)
-    return apply("reshape", _with_nan(lines, found), shape=(*front, *lines.shape))
+    return apply("reshape", with_nan(lines, found), shape=(*front, *lines.shape))
 
 
 def _part(call: str, q: Any, whole: int, linear: bool) -> Any:
@@ -282,7 +168,7 @@ def _part(call: str, q: Any, whole: int, linear: bool) -> Any:
 def _between(lines: Lines, place: Any, method: str, weak: bool) -> Op:
     """What lies between two elements, nearer to the one that the place is nearer to."""
     below = np.floor(place)
-    low, high = _both(lines, below, np.minimum(below + 1, lines.last))
+    low, high = both(lines, below, np.minimum(below + 1, lines.last))
     part = place - below if method == "linear" else np.where(np.equal(place, below), 0.0, 0.5)
     share = astype(as_term(part), place.dtype)
     if not lines.each:
