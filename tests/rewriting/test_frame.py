@@ -131,9 +131,9 @@ def test_a_byte_order_mark_and_other_line_ends_are_read() -> None:
     ("rule", "says"),
     [
         ("rules r: f(x) => x", "3:1: cannot read the rule's head"),
-        ("rule: f(x) => x", "3:1: cannot read the rule's head"),
-        ("rule r @: f(x) => x", "3:1: cannot read the rule's head"),
-        ("rule r for f in: f(x) => x", "3:1: cannot read the rule's head"),
+        ("rule: f(x) => x", "3:5: cannot read the rule's head"),
+        ("rule r @: f(x) => x", "3:8: cannot read the rule's head"),
+        ("rule r for f in: f(x) => x", "3:16: cannot read the rule's head"),
         ("  => x", "3:3: a header has one line"),
         ("let k = 3", "3:1: expected `rule`, `define` or `waive`"),
         ("rule r: f(x) => x\nif k", "4:1: expected `rule`, `define` or `waive`"),
