@@ -18,7 +18,12 @@ from ngraph_rewrite.codegen.library_blocks import (
     render_symmetric_product,
     render_tridiagonal,
 )
-from ngraph_rewrite.codegen.library_divided import render_divided_eigh, space_of_divided
+from ngraph_rewrite.codegen.library_divided import (
+    render_blocked_eigvalsh,
+    render_divided_eigh,
+    space_of_blocked_eigvalsh,
+    space_of_divided,
+)
 from ngraph_rewrite.codegen.library_divided_singular import (
     render_bidiagonal_pieces,
     render_divided_svd,
@@ -52,6 +57,9 @@ from ngraph_rewrite.types.dtypes import as_dtype
 _EACH, _ROTATION, _MATRIX = 0.06, 15, 200
 # Matrices of `BLOCKED` rows or more, and so many times as many as columns, have the singular values of a triangle.
 _TALL = 1.5
+BLOCKED_VALUES = (
+    256  # rows of a matrix, or more, that becomes tridiagonal some rows at a time for its eigenvalues alone
+)
 DIVIDED = 96  # rows of the shorter side of a matrix, or more, whose vectors are found by division
 
 
@@ -65,10 +73,20 @@ def eigh_call(term: Op, groups: Groups) -> Call:
     share, update = loop_share(count, time)._replace(parted=True), render_symmetric_update(dtype)
     if divided:
         return _divided_call((count, n, x, *x.layout.strides, OUTPUT), share, n, dtype)
+    if n >= BLOCKED_VALUES:
+        return _blocked_values_call((count, n, x, *x.layout.strides, OUTPUT), share, n, dtype)
     space = Scratch(space_of_eigh(n, dtype, vectors), share.chunks)
     arguments = (count, n, x, *x.layout.strides, OUTPUT, space, space.bytes, update)
     call = Call(render_eigh(dtype, vectors), arguments, share, (space,), parts=(update,))
     return _with_parts(call, share.chunks, n, n, dtype) if vectors else call
+
+
+def _blocked_values_call(given: tuple[object, ...], share: Share, n: int, dtype: str) -> Call:
+    """The call of eigenvalues of matrices of n rows that become tridiagonal some rows at a time."""
+    parts = (render_tridiagonal(dtype), render_symmetric_product(dtype), render_symmetric_blocks(dtype))
+    space = Scratch(space_of_blocked_eigvalsh(n, dtype), share.chunks)
+    arguments = (*given, space, space.bytes, *parts, *blocked_names(dtype))
+    return Call(render_blocked_eigvalsh(dtype), arguments, share, (space,), parts=parts)
 
 
 def _divided_call(given: tuple[object, ...], share: Share, n: int, dtype: str) -> Call:

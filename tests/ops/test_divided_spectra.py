@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.codegen import library_divided_singular, library_joining
-from ngraph_rewrite.plan.spectral_calls import DIVIDED
+from ngraph_rewrite.plan.spectral_calls import BLOCKED_VALUES, DIVIDED
 from tests.ops.hard_matrices import check_eigenvectors, check_singular_vectors, hard
 from tests.programs import drawn
 
@@ -115,3 +115,19 @@ def test_values_alone_are_the_same_but_for_rounding(cpu: ng.Transformer, dtype: 
     for op, alone, row in (("eigh", "eigvalsh", -1), ("svd", "svdvals", 100)):
         wanted, values = run(cpu, alone, x), run(cpu, op, x)[:, row]
         assert np.all(np.abs(wanted - values) <= 108 * np.finfo(dtype).eps * np.abs(wanted).max(1, keepdims=True))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_values_alone_of_large_matrices_are_those_of_lapack(cpu: ng.Transformer, dtype: str) -> None:
+    """The upper triangles are not read; one with a NaN has NaN only."""
+    n = BLOCKED_VALUES + 5
+    x = hard(dtype, n)
+    scale = np.abs(x).max((1, 2), keepdims=True).astype("float64")
+    lower = np.tril(x) / np.where(scale == 0, 1, scale)
+    wanted = np.linalg.eigvalsh(lower + np.swapaxes(np.tril(lower, -1), 1, 2))
+    found = run(cpu, "eigvalsh", x) / np.where(scale == 0, 1, scale)[:, 0]
+    close = (8 + n) * np.finfo(dtype).eps * np.abs(wanted).max(1, keepdims=True)
+    assert np.all(np.diff(found) >= 0) and np.all(np.abs(found - wanted) <= close)
+    x = x[:3].copy()
+    x[0, 7, n - 1], x[1, n - 1, 7] = np.nan, np.nan
+    np.testing.assert_array_equal(np.isnan(run(cpu, "eigvalsh", x)).sum(1), [0, n, 0])

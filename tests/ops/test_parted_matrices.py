@@ -28,6 +28,7 @@ Array = np.ndarray[Any, Any]
 _RENDERED = (
     library_blocked.render_blocked_qr,
     library_blocks.render_tridiagonal,
+    library_divided.render_blocked_eigvalsh,
     library_divided.render_divided_eigh,
     library_divided_singular.render_divided_svd,
     library_factors.render_cholesky,
@@ -63,7 +64,8 @@ def results(op: str, x: Array, threads: int) -> Array:
     ("op", "dtype", "n"),
     [
         ("cholesky", "float64", 150), ("eigh", "float32", 90), ("eigh", "float32", 150), ("eigh", "float64", 300),
-        ("eigvalsh", "float64", 150), ("lu", "float32", 150), ("qr", "float64", 90),
+        ("eigvalsh", "float64", 150),
+        ("eigvalsh", "float32", 300), ("lu", "float32", 150), ("qr", "float64", 90),
         ("qr", "float64", 150), ("qr", "float32", 300), ("svd", "float32", 90),
         ("svd", "float32", 150), ("svd", "float64", 300),
         ("svdvals", "float64", 150), ("tall svd", "float32", 400), ("tall svd", "float64", 250),
