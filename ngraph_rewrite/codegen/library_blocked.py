@@ -59,7 +59,7 @@ def room_of_blocked_qr(m: int, n: int, dtype: str) -> int:
     """The bytes that a thread needs for a panel, and for what reflections of all panels are together.
 
     >>> room_of_blocked_qr(100, 15, "float32"), room_of_blocked_qr(100, 16, "float64")
-    (7552, 15104)
+    (8576, 17152)
     """
     rows = m + 2 + WIDTH * (max(n - 1, 0) // _BLOCK + 1)
     return rows * WIDTH * int(dtype[-2:]) // 8
