@@ -24,7 +24,7 @@ FORMULAS: Mapping[str, Any] = {
     "atanh": sympy.atanh(A), "sigmoid": 1 / (1 + sympy.exp(-A)), "erf": sympy.erf(A), "add": A + B,
     "subtract": A - B, "multiply": A * B, "divide": A / B, "power": A**B, "atan2": sympy.atan2(A, B),
     "erfinv": sympy.erfinv(A), "hypot": sympy.sqrt(A**2 + B**2), "logaddexp": sympy.log(sympy.exp(A) + sympy.exp(B)),
-    "lgamma": sympy.loggamma(A), "digamma": sympy.digamma(A), "cbrt": sympy.cbrt(A),
+    "lgamma": sympy.loggamma(A), "digamma": sympy.digamma(A),
 }  # fmt: skip
 # Flat almost everywhere.
 _FLAT = frozenset("sign floor ceil round trunc floordivide bitcast".split())
@@ -170,6 +170,12 @@ def _copysign(term: Scalar) -> list[Scalar | None]:
     return [apply("multiply", term.dtype, apply("sign", term.dtype, x), size), None]
 
 
+def _cbrt(term: Scalar) -> list[Scalar | None]:
+    """That of the real root: sympy's is complex for numbers below 0."""
+    square = apply("power", term.dtype, term, number(2, term.dtype))
+    return [apply("reciprocal", term.dtype, apply("multiply", term.dtype, number(3, term.dtype), square))]
+
+
 _KINKED: Mapping[str, Callable[[Scalar], list[Scalar | None]]] = {
     **dict.fromkeys(("max", "min"), _extremum),
     "maximum": lambda t: _of_two(t, "greater"),
@@ -181,6 +187,7 @@ _KINKED: Mapping[str, Callable[[Scalar], list[Scalar | None]]] = {
     "prod": _product,
     "mod": _mod,
     "copysign": _copysign,
+    "cbrt": _cbrt,
     "nextafter": lambda t: [number(1, t.dtype), None],
 }
 
