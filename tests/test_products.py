@@ -38,6 +38,7 @@ from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan import attempt, products
 from ngraph_rewrite.plan.blocking import (
+    DOTS,
     FETCHES,
     PACKS_A,
     PACKS_B,
@@ -491,6 +492,12 @@ def test_what_is_packed_and_put_aside_has_room(
     """Whatever the tile of the processor is: its rows, and the bytes of a vector."""
     cut, (high, vector) = blocking(1, m, n, k, itemsize, lies), tile
     room, wide, stride = cut.room(n, k, itemsize, aside), 2 * vector // itemsize, -(-high * itemsize // vector) * vector
+    if cut.packs & DOTS:
+        assert (cut.packs & PACKS_A) * min(cut.block, m) * (
+            cut.deep + 31
+        ) // 16 * 16 * itemsize <= room.c_at - room.a_at
+        assert aside * min(cut.rows, m) * cut.columns * itemsize <= room.bytes - room.c_at
+        return
     panels = -(-min(cut.columns, n) // wide) if cut.packs & PACKS_B else int(n % wide > 0)
     assert panels * wide * cut.deep * itemsize <= room.a_at
     assert (cut.packs & (PACKS_A | PACKS_CROWDED) > 0) * -(

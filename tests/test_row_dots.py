@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngraph_rewrite import semi
-from ngraph_rewrite.plan.blocking import DOTS, Lies, Mapped, Maps, blocking, dotted_rows
+from ngraph_rewrite.plan.blocking import DOTS, PACKS_A, Lies, Mapped, Maps, blocking, dotted_rows
 from ngraph_rewrite.runtime.features import Tile
 from ngraph_rewrite.runtime.native import native_functions
 from ngraph_rewrite.runtime.row_dots import dots_module
@@ -63,6 +63,22 @@ def test_an_epilogue_and_a_computed_operand_are_parts_of_the_kernel() -> None:
     np.testing.assert_allclose(run(result, {x: a, y: b, z: c}), expected, rtol=1e-5, atol=1e-5)
 
 
+@given(st.sampled_from(["int8", "float16"]), st.integers(1, 17), st.integers(1, 70), st.integers(1, 1300),
+       st.integers(1, 3), st.sampled_from([0, 0, 2]), st.integers(1, 2))  # fmt: skip
+@drawn
+def test_columns_may_be_computed_and_rows_lie_apart(
+    dtype: str, m: int, n: int, k: int, step: int, count: int, threads: int
+) -> None:
+    """Some columns at a time are, in stretches of k; of rows that lie apart there is a copy."""
+    many = (count,) * bool(count)
+    a, b = whole((*many, m, k * step), "float32", 0), whole((*many, n, k), "float32", 1).astype(dtype)
+    x, y = placeholder(a), placeholder(b)
+    stops = (*many, m, k * step)
+    apart = semi.slice(x, (0,) * a.ndim, stops, (*((1,) * (a.ndim - 1)), step))
+    found = run(times_columns(apart, semi.cast(y, "float32"), count), {x: a, y: b}, threads)
+    assert np.array_equal(found, a[..., ::step] @ np.swapaxes(b, -1, -2).astype("float32"))
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_special_values_stay_in_their_row_and_column(value: float) -> None:
     a, b = np.ones((5, 70), "float32"), np.ones((9, 70), "float32")
@@ -76,8 +92,9 @@ def test_rows_are_dotted_where_both_operands_lie_so_and_few_rows_read_them() -> 
     along = Lies(512, 512, False, dotted=dotted_rows(512, 4, False))
     for m, there in ((1, True), (16, True), (17, False)):
         assert (blocking(1, m, 500, 512, 4, along).packs == DOTS) == there
-    computed = along._replace(maps=Maps(b=Mapped(True)))
-    assert blocking(1, 4, 500, 512, 4, computed).packs != DOTS
+    computed = along._replace(maps=Maps(b=Mapped(True, True)))
+    assert blocking(1, 4, 5000, 4096, 4, computed)[:5] == (4, 64, 512, 4, DOTS)
+    assert blocking(1, 4, 500, 512, 4, along._replace(rows_along=False)).packs == DOTS + PACKS_A
     assert [dotted_rows(k, 4, halves) for halves in (False, True) for k in (15, 31, 64, 1 << 20)] == [
         *(0, 1, 4, 16),
         *(0, 0, 4, 8),

@@ -49,6 +49,8 @@ _SWEPT, _LONG_ROW = 28, 2048
 # of one for so many bytes of k, for lanes have to be added up. So much of k is multiplied at once that some of both are
 # in the first cache. Of bfloat16 each number becomes a float32 for it, which other tiles have instructions for.
 _DOTTED, _BYTES_OF_DOTS, _DOTTED_AT_ONCE = 16, 64, 2048
+# Columns that are computed for it, so many and so much of k at a time, do not fall on the same places.
+_COLUMNS_DOTTED, _DOTTED_COMPUTED, _APART = 16, 512, 16
 _DOTTED_PAIRS, _MOST_PAIRS, _BYTES_OF_PAIRS = 4, 8, 256
 # Rows a multiple of so many bytes apart fall on the same places of the first cache, rows so far apart are each on
 # another page: A is packed then where that cache is crowded.
@@ -123,20 +125,26 @@ class Blocking(NamedTuple):
             lines: Whether rows of A are put there, at the end, where the processor reads several as a matrix, and
                 behind them what is known of the least numbers.
         """
-        deep = self.deep
-        panels = self.columns if self.packs & PACKS_B else _COLUMNS if n % _COLUMNS else 0
+        deep, dots = self.deep, self.packs & DOTS > 0
+        panels = self.columns if self.packs & PACKS_B else _COLUMNS if n % _COLUMNS and not dots else 0
         a_at = aligned(deep * panels * itemsize)
         # a tile has at least 6 rows, packed in steps of at most 8, or 14 in steps of 16
-        held = (self.block * 4 // 3 + 32) * deep * (self.packs & (PACKS_A | PACKS_CROWDED) > 0)
+        held = self.block * (_rounded(deep, 16) + 16) if dots else (self.block * 4 // 3 + 32) * deep
+        held *= self.packs & (PACKS_A | PACKS_CROWDED) > 0
         if maps.a.there:
             held = self.pitch(maps.a) * (deep if maps.a.turned else self.block)
         b_at = aligned(a_at + held * itemsize)
-        c_at = aligned(b_at + (ahead(maps.b, plain=False) * self.columns * itemsize if maps.b.there else 0))
+        computed = _COLUMNS_DOTTED * (deep + _APART) if dots else ahead(maps.b, plain=False) * self.columns
+        c_at = aligned(b_at + computed * itemsize * maps.b.there)
         kept = self.rows if k > self.deep else self.block
-        pitch = deep * itemsize if self.packs & PACKS_B else 0
+        pitch = (deep + _APART * dots) * itemsize if self.packs & (PACKS_B | DOTS) else 0
         end = aligned(c_at + kept * self.columns * itemsize * aside)
         room = end + lines * (aligned(self.block * (_rounded(deep, 16) + 16) * itemsize) + _KNOWN)
         return Room(room, pitch, a_at, b_at, c_at)
+
+    def ahead(self, b: Mapped, plain: bool) -> int:
+        """How many rows of B are packed at a time, or columns that are multiplied as they lie."""
+        return _COLUMNS_DOTTED if self.packs & DOTS else ahead(b, plain)
 
     def pitch(self, a: Mapped) -> int:
         """The stride of rows of A that are computed, or of its columns: they do not fall on the same places."""
@@ -163,6 +171,7 @@ class Lies(NamedTuple):
         across: Whether columns of A have unit stride.
         maps: Which operands do not lie in memory at all.
         dotted: Of so many rows of A, or fewer, dot products with columns of B are multiplied as they lie.
+        rows_along: Whether rows of A have unit stride.
     """
 
     a: int
@@ -171,13 +180,14 @@ class Lies(NamedTuple):
     across: bool = False
     maps: Maps = Maps()
     dotted: int = 0
+    rows_along: bool = True
 
     @property
     def packed(self) -> Lies:
         """The same, but for operands that are computed: they are there as if they had been packed."""
         a, b = self.maps
         found = self._replace(a=0, across=False) if a.there else self
-        return found._replace(b=0, plain=True, dotted=0) if b.there else found
+        return found._replace(b=0, plain=True) if b.there else found
 
 
 def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
@@ -195,6 +205,8 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     (16, 1504, 500)
     """
     lies = lies.packed
+    if 0 < m <= lies.dotted:
+        return _dotted(count, m, n, k, itemsize, lies)
     outside = m > _FEW and count * m * (n + k) * itemsize >= _OUTSIDE
     fetches, most = (FETCHES, _MANY) if outside else (0, _LARGEST)
     if _is_long(count, m, n, k, lies):
@@ -210,9 +222,6 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
         columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
         return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), PACKS_B + packs_a)
     packs_a *= int(n > _FEW)
-    if 0 < m <= lies.dotted:
-        _, columns = _group(m, n, _wanted(count, m, n, k, itemsize, True), *_AS_THEY_LIE, most)
-        return _cut_up(count, m, n, m, columns, stretch(k, _DOTTED_AT_ONCE), DOTS)
     least = _least(packs_a > 0 or lies.maps.a.there, m, n)
     few = m <= _FEW and not (least == _PACKED_A and lies.plain)
     low, narrow = (least[0], max(least[1], _BROAD_OUTSIDE)) if outside else least
@@ -220,6 +229,13 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     columns = min(columns, _equal(n, _COLUMNS, _BROAD_OUTSIDE)) if outside else columns
     deep = stretch(k, _DEEP_BYTES // itemsize) if outside else _depth(k, packs_a, packs_b)
     return _cut_up(count, m, n, rows, columns, deep, packs_a + packs_b + fetches)
+
+
+def _dotted(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
+    """The parts of a product whose rows and columns are multiplied as they lie."""
+    _, columns = _group(m, n, _wanted(count, m, n, k, itemsize, True), *_AS_THEY_LIE, _LARGEST)
+    deep = stretch(k, _DOTTED_COMPUTED if lies.maps.b.there else _DOTTED_AT_ONCE)
+    return _cut_up(count, m, n, m, columns, deep, DOTS + PACKS_A * int(not lies.rows_along))
 
 
 def dotted_rows(k: int, itemsize: int, halves: bool) -> int:

@@ -17,7 +17,6 @@ from ngraph_rewrite.plan.blocking import (
     Lies,
     Maps,
     Room,
-    ahead,
     blocking,
     dotted_rows,
     parts_of_sum,
@@ -45,6 +44,8 @@ _ADDED, _ADDED_AT_ONCE = 0.2, 1 << 14
 # Bytes of a row that fill a vector.
 _FILLED = 64
 _SIXTEEN = 16
+# For so many columns, rows of A that lie apart are copied, to be multiplied as they lie.
+_WORTH_COPIES = 64
 _TILES: Mapping[int, str] = MappingProxyType({SWEEPS: "sweep", DOTS: "dots", FETCHES: "multiply_fetching"})
 _OTHERS = ("pack", "wary", "most", "least")
 EPILOGUE = "epilogue"
@@ -279,7 +280,7 @@ def _cut(form: _Form, dtype: str, aside: bool, maps: Maps) -> _Cut:
     each = max(room.bytes, 1)
     chunks = max(_FEWEST, min(_CHUNKS, _LARGE_ROOM // each), _ROOM // each)
     least = max(1, -(-found.groups // chunks))
-    pitch, told = found.pitch(maps.a) * maps.a.there, (*parts, ahead(maps.b, lies.plain), *words)
+    pitch, told = found.pitch(maps.a) * maps.a.there, (*parts, found.ahead(maps.b, lies.plain), *words)
     return _Cut(size, time, found.groups, found.down, found.across, least, room, pitch, told)
 
 
@@ -292,10 +293,11 @@ def _parts(form: _Form, dtype: str, maps: Maps) -> int:
 
 
 def _lies(form: _Form, dtype: str, maps: Maps) -> Lies:
-    (*_, k), _, a, b = form
-    along = b[0] == 1 and (not maps.a.turned if maps.a.there else a[1] == 1)
-    dotted = dotted_rows(k, _itemsize(dtype), dtype == "float_pairs") if along else 0
-    return Lies(max(a), max(b), b[1] == 1, a[0] == 1 < a[1], maps, dotted)
+    (*_, n, k), _, a, b = form
+    columns_along, rows_along = maps.b.turned if maps.b.there else b[0] == 1, maps.a.there or a[1] == 1
+    may = columns_along and not maps.a.turned and (rows_along or n >= _WORTH_COPIES)
+    dotted = dotted_rows(k, _itemsize(dtype), dtype == "float_pairs") if may else 0
+    return Lies(max(a), max(b), b[1] == 1, a[0] == 1 < a[1], maps, dotted, rows_along)
 
 
 def _itemsize(tiles: str) -> int:
