@@ -493,9 +493,8 @@ def test_what_is_packed_and_put_aside_has_room(
     cut, (high, vector) = blocking(1, m, n, k, itemsize, lies), tile
     room, wide, stride = cut.room(n, k, itemsize, aside), 2 * vector // itemsize, -(-high * itemsize // vector) * vector
     if cut.packs & DOTS:
-        assert (cut.packs & PACKS_A) * min(cut.block, m) * (
-            cut.deep + 31
-        ) // 16 * 16 * itemsize <= room.c_at - room.a_at
+        line = (cut.deep + 31) // 16 * 16 * itemsize
+        assert (cut.packs & PACKS_A) * min(cut.block, m) * line <= room.c_at - room.a_at
         assert aside * min(cut.rows, m) * cut.columns * itemsize <= room.bytes - room.c_at
         return
     panels = -(-min(cut.columns, n) // wide) if cut.packs & PACKS_B else int(n % wide > 0)
