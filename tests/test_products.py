@@ -492,18 +492,17 @@ def test_what_is_packed_and_put_aside_has_room(
     """Whatever the tile of the processor is: its rows, and the bytes of a vector."""
     cut, (high, vector) = blocking(1, m, n, k, itemsize, lies), tile
     room, wide, stride = cut.room(n, k, itemsize, aside), 2 * vector // itemsize, -(-high * itemsize // vector) * vector
+    kept = min(cut.rows, m) if k > cut.deep else min(cut.block, m)
+    assert aside * kept * cut.columns * itemsize <= room.bytes - room.c_at
     if cut.packs & DOTS:
         line = (cut.deep + 31) // 16 * 16 * itemsize
         assert (cut.packs & PACKS_A) * min(cut.block, m) * line <= room.c_at - room.a_at
-        assert aside * min(cut.rows, m) * cut.columns * itemsize <= room.bytes - room.c_at
         return
     panels = -(-min(cut.columns, n) // wide) if cut.packs & PACKS_B else int(n % wide > 0)
     assert panels * wide * cut.deep * itemsize <= room.a_at
     assert (cut.packs & (PACKS_A | PACKS_CROWDED) > 0) * -(
         -min(cut.block, m) // high
     ) * stride * cut.deep <= room.c_at - room.a_at
-    kept = min(cut.rows, m) if k > cut.deep else min(cut.block, m)
-    assert aside * kept * cut.columns * itemsize <= room.bytes - room.c_at
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
