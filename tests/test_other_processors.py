@@ -21,6 +21,7 @@ LESS = [""] if MACHINE != "x86_64" or not binding.get_host_cpu_features().get("a
 CHOSEN = {
     "test_products.py": "a_product_is_numpys or epilogue_changes or special_values or inner_loop or one_sum",
     "test_bfloats.py": "test",
+    "test_row_dots.py": "few_rows_are or may_be_computed",
     "test_bytes.py": "a_product_is_numpys or saturates or that_of_int32",
     "ops/test_attention.py": "special_values or same_bits or packed or found_without",
     "ops/test_blocked_factors.py": "hard",
