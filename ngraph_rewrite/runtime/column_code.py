@@ -14,7 +14,7 @@ from numba.core.typing import signature
 
 from ngraph_rewrite.runtime.panel_sizes import WIDTH
 from ngraph_rewrite.runtime.scalar_functions import named
-from ngraph_rewrite.runtime.vector_code import I64, everywhere, loop, multiply_add, plus, pointer, words
+from ngraph_rewrite.runtime.vector_code import I64, declared, everywhere, loop, multiply_add, plus, pointer, words
 
 _SUMS, _MOST = 8, 4  # vectors of sums that are in registers, and rows that are changed together
 
@@ -47,8 +47,12 @@ class _Rows:
         address = builder.add(self.panel, builder.mul(i, I64(WIDTH * own.size)))
         factor = builder.fmul(self.number(builder.add(address, self.k)), self.factor)
         following = self.number(builder.add(address, self.following))
-        following = builder.fsub(following, builder.fmul(factor, self.next_taken))
-        less, times = (everywhere(builder, x, own.tile.lanes) for x in (builder.fneg(factor), following))
+        less = builder.fneg(factor)
+        # rounded as in its row: where nearly nothing is left of a column, that decides what it is multiplied with
+        kind = own.element
+        rounded = declared(builder, f"llvm.fmuladd.f{8 * own.size}", [kind] * 3, kind)
+        following = builder.call(rounded, [less, self.next_taken, following])
+        less, times = (everywhere(builder, x, own.tile.lanes) for x in (less, following))
         for place, taken, total in zip(self.vectors(address), self.taken, sums, strict=True):
             row = multiply_add(builder, own, less, taken, builder.load(place, align=own.size))
             builder.store(row, place, align=own.size)

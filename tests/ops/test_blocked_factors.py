@@ -62,6 +62,14 @@ def test_any_number_of_panels(cpu: ng.Transformer, count: int, m: int, n: int, d
     check_factors(x.astype(dtype), run(cpu, x.astype(dtype)))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("columns", [[0, 0, 1, 0], [3, 2, 3, 3, 1, 0, 1, 2], [*range(20), *range(20)]])
+def test_columns_that_others_equal(cpu: ng.Transformer, dtype: str, columns: list[int]) -> None:
+    """What is left of one is rounding errors, which are reflected as they are stored."""
+    x = np.random.default_rng(0).normal(size=(2, 100, 20))[:, :, columns].astype(dtype)
+    check_factors(x, run(cpu, x))
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_seen_in_its_matrix_alone(cpu: ng.Transformer, value: float) -> None:
     x = np.random.default_rng(0).normal(size=(2, 120, 40))
