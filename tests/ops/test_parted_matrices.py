@@ -69,7 +69,7 @@ def results(op: str, x: Array, threads: int) -> Array:
         ("qr", "float64", 150), ("qr", "float32", 300), ("svd", "float32", 90),
         ("svd", "float32", 150), ("svd", "float64", 300),
         ("svdvals", "float64", 150), ("tall svd", "float32", 400), ("tall svd", "float64", 250),
-        ("tall svdvals", "float32", 300),
+        ("tall svdvals", "float32", 300), ("tall svd", "float64", 257), ("tall svd", "float32", 1021),
     ],
 )  # fmt: skip
 def test_threads_share_a_matrix(shared: None, op: str, dtype: str, n: int) -> None:
