@@ -55,11 +55,11 @@ from ngraph_rewrite.types.dtypes import as_dtype
 
 # Nanoseconds of a product and a sum, of a rotation, and what a matrix takes beside them.
 _EACH, _ROTATION, _MATRIX = 0.06, 15, 200
-# Matrices of `BLOCKED` rows or more, and so many times as many as columns, have the singular values of a triangle.
-_TALL = 1.5
-BLOCKED_VALUES = (
-    256  # rows of a matrix, or more, that becomes tridiagonal some rows at a time for its eigenvalues alone
-)
+# Matrices of `BLOCKED` rows or more, and so many times as many as columns, have the singular values of a triangle; of
+# so few columns, without vectors, and one with them, they are found sooner in the matrix itself.
+_TALL, _NARROW = 1.5, 2
+# Rows of a matrix, or more, that becomes tridiagonal some rows at a time for its eigenvalues alone.
+BLOCKED_VALUES = 256
 DIVIDED = 96  # rows of the shorter side of a matrix, or more, whose vectors are found by division
 
 
@@ -117,7 +117,7 @@ def svd_call(term: Op, groups: Groups) -> Call:
     count, m, n = x.layout.shape
     vectors, dtype = term.definition.short == "svd", term.dtype.name
     given = (count, m, n, x, *x.layout.strides, OUTPUT)
-    if m >= BLOCKED and m >= _TALL * n > 0:
+    if m >= BLOCKED and m >= _TALL * n and n > _NARROW - vectors:
         return _tall_svd_call(given, count, m, n, dtype, vectors)
     return _svd_call(given, _share_of_svd(count, m, n, vectors), m, n, dtype, vectors)
 
