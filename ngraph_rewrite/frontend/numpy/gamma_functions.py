@@ -17,7 +17,6 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     equal,
     exp,
     floor,
-    isnan,
     lgamma,
     logical_and,
     logical_or,
@@ -27,14 +26,14 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     sin,
     where,
 )
-from ngraph_rewrite.frontend.numpy.gamma_parts import LARGE, log_beta, remainder_of_stirling
+from ngraph_rewrite.frontend.numpy.gamma_parts import log_beta, positive_gamma
 from ngraph_rewrite.frontend.numpy.operands import Array
 from ngraph_rewrite.frontend.numpy.special_operands import in_double
 from ngraph_rewrite.ops.checks import as_int
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
-_SHIFT = 10  # how many factors lead from any positive number to one that Stirling's formula is for
+_SHIFT = 10  # so many terms of a sum come before the formula for the others
 _FACTORIALS = 170  # that of a greater number is no float64
 # Bernoulli's numbers by the factorials of their places, of which the formula of Euler and Maclaurin is made.
 _BERNOULLI = (
@@ -45,7 +44,7 @@ _BERNOULLI = (
 
 
 def gamma(x: Array, /) -> Op:
-    """The gamma function: of a whole number n the factorial of n - 1. NaN at negative integers.
+    """The gamma function: of a whole number n the factorial of n - 1, exactly up to 23. NaN at negative integers.
 
     >>> import ngraph_rewrite as ng
     >>> with ng.make_transformer("cpu") as transformer:
@@ -190,26 +189,17 @@ def _order(call: str, what: str, given: object, least: int = 0, most: int | None
 
 
 def _gamma(x: Op) -> Op:
-    """Of negative numbers by reflection. Parity tells the sign of a sine, so that it is one of less than a turn."""
-    below = x < 0
+    """Of negative numbers by reflection. Parity tells the sign of a sine, so that it is one of less than a turn.
+
+    The other one of ``1 - x``, which would be rounded, is the next one times -x.
+    """
+    below, far = x < 0, x < -1
     whole = round(x)
     odd = where(equal(whole * 0.5, floor(whole * 0.5)), 1.0, -1.0)
     sine = sin(math.pi * (x - whole)) * odd
-    found = _positive_gamma(where(below, 1 - x, x))
-    mirrored = math.pi / (where(below, sine, 1.0) * found)
+    found = positive_gamma(where(far, -x, where(below, 1 - x, x)))
+    mirrored = math.pi / (where(below, sine, 1.0) * found) / where(far, -x, 1.0)
     return where(below, where(equal(whole, x), math.nan, mirrored), found)
-
-
-def _positive_gamma(x: Op) -> Op:
-    """By Stirling's formula, whose power is taken in two parts, as it may be infinite where the product is not."""
-    few = x < LARGE
-    product, shifted = where(few, x, 1.0), where(few, x, 1.0)
-    for k in range(1, _SHIFT):
-        product = product * (shifted + k)
-    large = minimum(where(few, x + _SHIFT, x), 200.0)
-    half = large ** (large * 0.5 - 0.25)
-    found = half * exp(-large + remainder_of_stirling(large)) * half * math.sqrt(2 * math.pi)
-    return where(isnan(x), x, found / where(few, product, 1.0))
 
 
 def _beta(a: Op, b: Op) -> Op:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What logarithms of gamma functions are sums and differences of, kept apart where the sums are large and cancel.
+"""The gamma function of positive numbers, and what logarithms of it are sums and differences of, kept apart.
 
 Stirling's formula has a remainder that is small from 10 on; what is before it is a power, or cancels by hand.
 """
@@ -8,7 +8,20 @@ from __future__ import annotations
 
 import math
 
-from ngraph_rewrite.frontend.numpy.elementwise import abs, equal, exp, lgamma, log, log1p, maximum, minimum, where
+from ngraph_rewrite.frontend.numpy.elementwise import (
+    abs,
+    equal,
+    exp,
+    floor,
+    isnan,
+    lgamma,
+    log,
+    log1p,
+    maximum,
+    minimum,
+    sqrt,
+    where,
+)
 from ngraph_rewrite.frontend.numpy.number_formulas import polynomial
 from ngraph_rewrite.frontend.numpy.operands import apply
 from ngraph_rewrite.terms.op import Op
@@ -19,6 +32,33 @@ _REMAINDER = (
 )  # fmt: skip
 _ATANH = [1 / n for n in range(3, 27, 2)]
 _TURN = math.sqrt(2 * math.pi)
+# The gamma function from 2 to 3 is a quotient of polynomials of what is above 2 (Cephes). Up to _FEW it is that times
+# factors, which are exact: so are factorials.
+_ABOVE = (
+    9.99999999999999996796e-1, 4.94214826801497100753e-1, 2.07448227648435975150e-1, 4.76367800457137231464e-2,
+    1.04213797561761569935e-2, 1.19135147006586384913e-3, 1.60119522476751861407e-4,
+)  # fmt: skip
+_BELOW = (
+    1.00000000000000000320, 7.14304917030273074085e-2, -2.34591795718243348568e-1, 3.58236398605498653373e-2,
+    1.18139785222060435552e-2, -4.45641913851797240494e-3, 5.39605580493303397842e-4, -2.31581873324120129819e-5,
+)  # fmt: skip
+_FEW = 24
+
+
+def positive_gamma(x: Op) -> Op:
+    """The gamma function of numbers from 0 on."""
+    few = x < _FEW
+    low, large = where(few, x, 2.0), minimum(where(few, float(_FEW), x), 200.0)
+    whole = floor(low)
+    part = low - whole
+    found = polynomial(apply, part, _ABOVE) / polynomial(apply, part, _BELOW)
+    for k in range(2, _FEW - 1):
+        found = found * where(whole > k, part + k, 1.0)
+    found = found / (where(whole < 2, low, 1.0) * where(whole < 1, low + 1, 1.0))
+    # By Stirling's formula, whose power is taken in two parts, as it may be infinite where the product is not.
+    half = large ** (large * 0.5)
+    tail = exp(-large) * exp(remainder_of_stirling(large)) * _TURN / sqrt(large)
+    return where(isnan(x), x, where(few, found, half * tail * half))
 
 
 def remainder_of_stirling(x: Op) -> Op:
