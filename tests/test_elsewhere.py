@@ -11,6 +11,8 @@ from ngraph_rewrite.frontend import elsewhere
 @pytest.mark.parametrize(("name", "says"), [
     ("cumsum", "ng.numpy.cumsum goes by position"), ("matmul", "use ng.dot"), ("dropout", "ng.uniform"),
     ("grad", "ng.deriv"), ("placholder", "did you mean ng.placeholder"), ("special", "use ng.numpy.special"),
+    ("Relu", "use ng.relu$"), ("swish", "use ng.silu"), ("erfc", "ng.numpy.special.erfc goes by position"),
+    ("float32", "use ng.numpy.float32"), ("pi", "use ng.numpy.pi"), ("clamp", "ng.numpy.clip goes by position"),
 ])  # fmt: skip
 def test_names_that_ng_lacks(name: str, says: str) -> None:
     with pytest.raises(errors.MissingMethodError, match=f"^ng has no {name}\n.*test_elsewhere.py.*\n.*{says}"):
@@ -20,6 +22,8 @@ def test_names_that_ng_lacks(name: str, says: str) -> None:
 @pytest.mark.parametrize(("name", "says"), [
     ("sinh", "np.sinh of a term keeps its marks"), ("silu", "ng.silu takes terms with marks, too"), ("jit", "compiles"),
     ("cumsum", "ng.numpy.cumsum goes by position, and forgets marks"), ("vriable", "did you mean ng.simple.variable"),
+    ("var", "use ng.simple.variance"), ("swish", "ng.silu takes terms with marks, too"),
+    ("matmul", "use ng.simple.dot"), ("newaxis", "use ng.numpy.newaxis"),
 ])  # fmt: skip
 def test_names_that_simple_lacks(name: str, says: str) -> None:
     with pytest.raises(errors.MissingMethodError, match=f"^ng.simple has no {name}\n.*test_elsewhere.py.*\n.*{says}"):

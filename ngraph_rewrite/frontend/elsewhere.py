@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import sys
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from ngraph_rewrite.errors import MissingMethodError
-from ngraph_rewrite.frontend.numpy.absent import TRANSFORMS
+from ngraph_rewrite.frontend.numpy.absent import NAMES, TRANSFORMS
 from ngraph_rewrite.frontend.numpy.activation_formulas import ACTIVATIONS
 from ngraph_rewrite.terms.info import user_line
 
@@ -30,6 +31,12 @@ _BY_NAME: Mapping[str, str] = {
     "arange": "use ng.constant(np.arange(n), axes)", "array": "use ng.constant(array, axes)",
     "gather": "use scores[classes], or ng.lookuptable",
 }  # fmt: skip
+_BY_MARKS: Mapping[str, str] = {
+    **TRANSFORMS,
+    **dict.fromkeys(("matmul", "matvec", "vecmat", "vecdot"), "use ng.simple.dot, or tensordot"),
+    "var": "use ng.simple.variance", "concatenate": "use ng.simple.concat", "gather": "use ng.simple.take",
+    **dict.fromkeys(("zeros", "ones", "array", "asarray"), "use ng.simple.constant"),
+}  # fmt: skip
 
 
 def refused_by_name(name: str, known: Iterable[str]) -> AttributeError:
@@ -43,9 +50,8 @@ def refused_by_name(name: str, known: Iterable[str]) -> AttributeError:
       at ...
       ng.numpy.cumsum goes by position
     """
-    return _refused(
-        "ngraph_rewrite", "ng", name, _BY_NAME.get(name) or _by_position(name, "") or _near(name, "ng", known)
-    )
+    do = _BY_NAME.get(name) or _same(name, "ng", known) or _by_position(name, "") or _near(name, "ng", known)
+    return _refused("ngraph_rewrite", "ng", name, do)
 
 
 def refused_by_marks(name: str, known: Iterable[str]) -> AttributeError:
@@ -59,18 +65,33 @@ def refused_by_marks(name: str, known: Iterable[str]) -> AttributeError:
       at ...
       np.sinh of a term keeps its marks
     """
-    if name in ACTIVATIONS:
-        do: str | None = f"ng.{name} takes terms with marks, too"
-    elif isinstance(getattr(np, name, None), np.ufunc):
+    ufunc = getattr(np, name, None)
+    do = _BY_MARKS.get(name) or _same(name, "ng.simple", known)
+    if do is None and (own := NAMES["numpy"].get(name, name)) in ACTIVATIONS:
+        do = f"ng.{own} takes terms with marks, too"
+    elif do is None and isinstance(ufunc, np.ufunc) and ufunc.signature is None and name != "isnat":
         do = f"np.{name} of a term keeps its marks"
-    else:
-        do = TRANSFORMS.get(name) or _by_position(name, ", and forgets marks") or _near(name, "ng.simple", known)
+    do = do or _by_position(name, ", and forgets marks") or _near(name, "ng.simple", known)
     return _refused("ngraph_rewrite.frontend.simple", "ng.simple", name, do)
 
 
+def _same(name: str, called: str, known: Iterable[str]) -> str | None:
+    """A name that differs in nothing but its case, or that other libraries have for the same."""
+    there = {k.lower(): k for k in known}
+    found = there.get(name.lower()) or there.get(NAMES["numpy"].get(name, ""))
+    return f"use {called}.{found}" if found else None
+
+
 def _by_position(name: str, more: str) -> str | None:
+    """What ``ng.numpy`` and ``ng.numpy.special`` have: functions, but for dtypes and numbers."""
     numpy = sys.modules[f"{__name__.rpartition('.')[0]}.numpy"]
-    return f"ng.numpy.{name} goes by position{more}" if name in numpy.__all__ else None
+    name = NAMES["numpy"].get(name, name)
+    if inspect.isfunction(getattr(numpy.special, name, None)):
+        return f"ng.numpy.special.{name} goes by position{more}"
+    if name not in numpy.__all__:
+        return None
+    goes = inspect.isfunction(getattr(numpy, name))
+    return f"ng.numpy.{name} goes by position{more}" if goes else f"use ng.numpy.{name}"
 
 
 def _near(name: str, called: str, known: Iterable[str]) -> str | None:

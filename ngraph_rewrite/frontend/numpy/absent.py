@@ -88,7 +88,7 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 # Other names of what is there.
-_NAMES: Mapping[str, Mapping[str, str]] = {
+NAMES: Mapping[str, Mapping[str, str]] = {
     "numpy": {
         "row_stack": "vstack", "trapz": "trapezoid", "in1d": "isin", "product": "prod", "cumproduct": "cumprod",
         "sometrue": "any", "alltrue": "all", "round_": "round", "msort": "sort", "cat": "concat", "swish": "silu",
@@ -145,8 +145,8 @@ def instead(module: ModuleType, name: str) -> str | None:
         return f"{called}.{name} gives another term, and changes nothing"
     if name in _INSTEAD[short]:
         return _INSTEAD[short][name]
-    if name in _NAMES[short]:
-        return f"use {called}.{_NAMES[short][name]}"
+    if name in NAMES[short]:
+        return f"use {called}.{NAMES[short][name]}"
     special = sys.modules[f"{__name__.rpartition('.')[0]}.special"]
     if name in special.__all__:
         return f"use ng.numpy.special.{name}"
