@@ -64,6 +64,13 @@ def test_steps_between_arrays_end_there_and_have_slopes() -> None:
     agrees(lambda n: nx.linspace(n, 7, 4), lambda n: np.linspace(n, 7, 4), np.arange(3))
 
 
+def test_floats_of_16_bits_count_to_many() -> None:
+    start = np.array([-6e4, 1.0], np.float16)
+    for (found,) in computed(lambda x: nx.linspace(x, 6e4, 3001), start):
+        assert found.dtype == np.float16
+        assert_array_equal(found, np.linspace(start.astype(np.float32), 6e4, 3001).astype(np.float16))
+
+
 def test_the_greatest_size_of_nothing_is_zero() -> None:
     empty = np.zeros((3, 0))
     for order in (np.inf, 1, 2, None):
@@ -75,6 +82,8 @@ def test_the_greatest_size_of_nothing_is_zero() -> None:
 
 @pytest.mark.parametrize(("call", "error", "says"), [
     (lambda x: nx.take(x, [0.5], mode="clip"), errors.DTypeError, "take: expected integers"),
+    (lambda x: nx.take(x[:0], [0], axis=0, mode="clip"), errors.OutOfRangeError, "axis 0 of length 0"),
+    (lambda x: nx.take(x[:0], [0], axis=0, mode="wrap"), errors.OutOfRangeError, "axis 0 of length 0"),
     (lambda x: nx.take(x, [0], mode="around"), errors.AttributeValueError, "take: mode is 'around'\n.*\n.*wrap"),
     (lambda x: nx.reshape(x, -1, order="A"), errors.AttributeValueError, "reshape: order is 'A'\n.*\n.*C, F"),
     (lambda x: nx.linspace(x, 1, -1), errors.LengthError, "linspace: num is -1"),

@@ -19,7 +19,7 @@ from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_terms, on_de
 from ngraph_rewrite.ops.checks import as_int, flag
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import FLOAT32, INT64, as_dtype, is_float
+from ngraph_rewrite.types.dtypes import FLOAT32, INT64, as_dtype, is_float, promote, wide
 from ngraph_rewrite.types.lengths import Extent, Length
 
 
@@ -116,10 +116,15 @@ def linspace(
 
 
 def _between(start: Array, stop: Array, num: int, endpoint: bool, dtype: Any, axis: int) -> Op:
-    """From the numbers of an array to those of another: the last of them is that itself, whatever is rounded."""
+    """From the numbers of an array to those of another: the last of them is that itself, whatever is rounded.
+
+    Floats of 16 bits are computed in 32: they do not count to many, nor have room for what may be between two.
+    """
     first, last = (as_float(x) for x in as_terms("linspace", start, stop))
+    own = promote(first.dtype, last.dtype)
+    first, last = (astype(x, wide(own)) for x in (first, last))
     span = last - first
-    wanted = span.dtype if dtype is None else checked("linspace", as_dtype, dtype)
+    wanted = own if dtype is None else checked("linspace", as_dtype, dtype)
     if not is_float(wanted):
         do = "leave it out, and cast the result"
         raise AttributeValueError(f"linspace: dtype is {wanted}, of terms", where=user_line(), do=do)

@@ -91,7 +91,7 @@ def take(x: Array, indices: Array, /, axis: int | None = None, *, mode: str = "r
     index, place = as_term(indices), checked("take", position, axis, term.rank)
     if checked("take", one_of, mode, _MODES, "mode") != "raise":
         checked("take", integer_only, index.type)
-        index = _inside(index, term.shape[place], mode)
+        index = index if term.shape[place] == 0 else _inside(index, term.shape[place], mode)
     refuse_outside(index, term.shape[place], place)
     return apply("gather", term, index, axis=place)
 
