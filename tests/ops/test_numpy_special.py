@@ -197,6 +197,7 @@ def test_slopes_where_functions_are_zero_or_their_tails_are() -> None:
     x, y = np.array([0.0, 0, 0.5, -1, 1]), np.array([0, 0.5, 0, 1, -1])
     assert_allclose(slopes(ours.rel_entr, x, y), [[1, -INF, INF, 0, 0], [0, 0, -INF, 0, 0]])
     assert_allclose(slopes(ours.kl_div, x, y), [[0, -INF, INF, 0, 0], [1, 1, -INF, 0, 0]])
+    assert_allclose(slopes(ours.entr, np.array([-1.0, -0.0, 0.0, 1.0, INF]))[0], [0, INF, INF, -1, -INF])
     assert_allclose(slopes(ours.log_ndtr, np.array([-1e4, 1e4]))[0], [1e4, 0], rtol=1e-7)
     assert_allclose(slopes(ours.erfcx, np.array([1e3]))[0], [-1 / math.sqrt(math.pi) * 1e-6], rtol=1e-5)
     assert_allclose(slopes(ours.i1, np.array([0.0]))[0], [0.5])

@@ -91,7 +91,7 @@ def entr(x: Array, /) -> Op:
     def formula(x: Op) -> Op:
         return where(x < 0, -math.inf, -_times(log)(x, where(x < 0, 1.0, x)))
 
-    return in_single("entr", formula, x, slopes=lambda d, x: d * (-1 - log(x)))
+    return in_single("entr", formula, x, slopes=lambda d, x: d * where(x < 0, 0.0, -1 - log(where(x < 0, 1.0, x))))
 
 
 def rel_entr(x: Array, y: Array, /) -> Op:
