@@ -120,6 +120,13 @@ def test_factorials_are_those_of_integers() -> None:
     assert_allclose(found, exact, rtol=1e-15)
 
 
+def test_of_shapes_near_0_little_is_above() -> None:
+    a, x = np.geomspace(1e-14, 1, 15), np.array([1e-9, 0.01, 0.5, 1.0, 1.5])
+    with mpmath.workdps(40):
+        wanted = [[float(mpmath.gammainc(p, z, mpmath.inf, regularized=True)) for z in x] for p in a]
+    near(meaning(ours.gammaincc, a[:, None], x), wanted, 1e-13)
+
+
 def test_gamma_functions_are_few_units_off() -> None:
     random = np.random.default_rng(0)
     x = np.concatenate(

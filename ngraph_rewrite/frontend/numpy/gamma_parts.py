@@ -12,6 +12,7 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     abs,
     equal,
     exp,
+    expm1,
     floor,
     isnan,
     lgamma,
@@ -43,6 +44,13 @@ _BELOW = (
     1.18139785222060435552e-2, -4.45641913851797240494e-3, 5.39605580493303397842e-4, -2.31581873324120129819e-5,
 )  # fmt: skip
 _FEW = 24
+
+# The powers of lgamma(a + 1) from the first on: Euler's constant, and zeta functions of integers by these.
+_POWERS = (
+    -0.5772156649015329, 0.8224670334241132, -0.40068563438653143, 0.27058080842778454, -0.20738555102867398,
+    0.1695571769974082, -0.1440498967688461, 0.12550966952474304, -0.11133426586956469, 0.1000994575127818,
+    -0.09095401714582904, 0.083353840546109, -0.0769325164113522, 0.07143294629536133,
+)  # fmt: skip
 
 
 def positive_gamma(x: Op) -> Op:
@@ -84,6 +92,26 @@ def gamma_density(a: Op, x: Op) -> Op:
     apart = exp(large * log_less(x, large) - remainder_of_stirling(large))
     positive = maximum(x, _LEAST)
     return where(many, apart / (_TURN * large**0.5), exp(small * log(positive) - x - lgamma(small + 1)))
+
+
+def _log_gamma_above_one(a: Op) -> Op:
+    """lgamma(a + 1), of small numbers by its powers."""
+    small = a < 1 / 16
+    powers = where(small, a, 0.0)
+    return where(small, powers * polynomial(apply, powers, _POWERS), lgamma(where(small, 1.0, a) + 1))
+
+
+def above_of_small(a: Op, x: Op) -> Op:
+    """The part of the gamma distribution that is above `x`, both from 0 to 1: of a shape near 0 it is about as small.
+
+    What is below is a power by a gamma function, which is near 1, times 1 and `a` times a series.
+    """
+    size = a * log(maximum(x, _LEAST)) - _log_gamma_above_one(a)
+    term, series = -x, -x / (a + 1)
+    for n in range(2, 19):
+        term = term * x * (-1 / n)
+        series = series + term / (a + n)
+    return -expm1(size) - exp(size) * a * series
 
 
 def log_beta(a: Op, b: Op) -> Op:

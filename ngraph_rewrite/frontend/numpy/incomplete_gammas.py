@@ -22,7 +22,7 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     logical_or,
     where,
 )
-from ngraph_rewrite.frontend.numpy.gamma_parts import gamma_density
+from ngraph_rewrite.frontend.numpy.gamma_parts import above_of_small, gamma_density
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_arrays
 from ngraph_rewrite.frontend.numpy.operands import Array
 from ngraph_rewrite.frontend.numpy.special_operands import in_double
@@ -74,8 +74,14 @@ def _gamma_part(a: Op, x: Op, lower: bool) -> Op:
     density = gamma_density(p, z)
     series = density * _series(Dual(p), where(few, z, 0.0)).value
     fraction = density * p * _fraction(Dual(p), where(few, p + 2, z)).value
-    part = where(few, series, 1 - fraction) if lower else where(few, 1 - series, fraction)
+    part = where(few, series, 1 - fraction) if lower else where(few, _above(p, z, few, series), fraction)
     return where(inside, part, _at_edges(a, x, lower))
+
+
+def _above(a: Op, x: Op, few: Op, below: Op) -> Op:
+    """What a series leaves above, which is small where the shape is."""
+    small = logical_and(few, a < 1)
+    return where(small, above_of_small(where(small, a, 0.5), where(small, x, 0.5)), 1 - below)
 
 
 def _at_edges(a: Op, x: Op, lower: bool) -> Op:
