@@ -127,6 +127,16 @@ def test_of_shapes_near_0_little_is_above() -> None:
     near(meaning(ours.gammaincc, a[:, None], x), wanted, 1e-13)
 
 
+def test_slopes_of_scaled_bessel_functions_keep_their_digits_far_out() -> None:
+    x = np.array([0.5, 40.0, 49.9, 50.1, 1e3, 1e8])
+    with mpmath.workdps(40):
+        zeroth, first = (np.array([mpmath.besseli(n, z) * mpmath.exp(-z) for z in map(mpmath.mpf, x)]) for n in (0, 1))
+        apart = np.array([(a - b, a - b - b / z) for a, b, z in zip(zeroth, first, x, strict=True)]).astype(float)
+    for signed, sign in ((x, 1), (-x, -1)):
+        assert_allclose(slopes(ours.i0e, signed)[0], -sign * apart[:, 0], rtol=1e-12)
+        assert_allclose(slopes(ours.i1e, signed)[0], apart[:, 1], rtol=1e-12)
+
+
 def test_gamma_functions_are_few_units_off() -> None:
     random = np.random.default_rng(0)
     x = np.concatenate(

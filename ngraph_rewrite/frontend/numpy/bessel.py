@@ -6,10 +6,11 @@ Each is one polynomial up to 8 and another one above, as ``ng.numpy.i0`` is. The
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ngraph_rewrite.frontend.numpy.elementwise import abs, equal, exp, sqrt, where
-from ngraph_rewrite.frontend.numpy.number_formulas import ABOVE_8, UP_TO_8, chebyshev
+from ngraph_rewrite.frontend.numpy.number_formulas import ABOVE_8, UP_TO_8, chebyshev, polynomial
 from ngraph_rewrite.frontend.numpy.operands import Array, apply
 from ngraph_rewrite.frontend.numpy.special_operands import in_single
 from ngraph_rewrite.terms.op import Op
@@ -33,6 +34,12 @@ _FIRST_ABOVE_8 = (
     -2.512236237870209e-07, -3.882564808877691e-06, -0.00011058893876262371, -0.009761097491361469,
     0.7785762350182801,
 )  # fmt: skip
+# Of the difference of both, times x * sqrt(2 * pi * x), the powers of 1 / x, for great x.
+_APART = (
+    0.5, 0.1875, 0.17578125, 0.25634765625, 0.5046844482421875, 1.249094009399414, 3.7212592363357544,
+    12.95795626938343, 51.629357010824606, 231.6150321457826,
+)  # fmt: skip
+_FAR = 50.0
 
 
 def i0(x: Array, /) -> Op:
@@ -52,7 +59,7 @@ def i0e(x: Array, /) -> Op:
     >>> ng.numpy.special.i0e(ng.placeholder((3,))).type
     float32[3]
     """
-    return in_single("i0e", _zeroth, x, slopes=lambda d, x: d * (_first(x) - _sign(x) * _zeroth(x)))
+    return in_single("i0e", _zeroth, x, slopes=lambda d, x: d * -_sign(x) * _apart(abs(x)))
 
 
 def i1(x: Array, /) -> Op:
@@ -72,7 +79,7 @@ def i1e(x: Array, /) -> Op:
     >>> ng.numpy.special.i1e(ng.placeholder((3,))).type
     float32[3]
     """
-    return in_single("i1e", _first, x, slopes=lambda d, x: d * (_second(x) - _sign(x) * _first(x)))
+    return in_single("i1e", _first, x, slopes=lambda d, x: d * (_apart(abs(x)) - _by_number(x)))
 
 
 def _zeroth(x: Op) -> Op:
@@ -87,8 +94,20 @@ def _first(x: Op) -> Op:
 
 def _second(x: Op) -> Op:
     """The slope of i1, scaled: i0 less i1 by `x`, of which a half is left at 0."""
+    return _zeroth(x) - _by_number(x)
+
+
+def _by_number(x: Op) -> Op:
     nothing = equal(x, 0)
-    return _zeroth(x) - where(nothing, 0.5, _first(x) / where(nothing, 1.0, x))
+    return where(nothing, 0.5, _first(x) / where(nothing, 1.0, x))
+
+
+def _apart(size: Op) -> Op:
+    """i0 less i1, scaled: far out the difference of equal numbers, and so there by what is left of it."""
+    far = size > _FAR
+    near, inverse = where(far, 0.0, size), 1 / where(far, size, _FAR)
+    rest = polynomial(apply, inverse, _APART) * inverse**1.5 * math.sqrt(0.5 / math.pi)
+    return where(far, rest, _zeroth(near) - _first(near))
 
 
 def _sign(x: Op) -> Op:
