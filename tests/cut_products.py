@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.plan import blocking, products
-from ngraph_rewrite.plan.blocking import FETCHES, PACKS_A, PACKS_B, SWEEPS, Blocking, Lies
+from ngraph_rewrite.plan.blocks import FETCHES, PACKS_A, PACKS_B, SWEEPS, Blocking, Lies
 
 Array = np.ndarray[Any, Any]
 EXAMPLES = 3 if "NUMBA_CPU_FEATURES" in os.environ else 15

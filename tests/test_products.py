@@ -37,7 +37,8 @@ from ngraph_rewrite import semi
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan import attempt, products
-from ngraph_rewrite.plan.blocking import (
+from ngraph_rewrite.plan.blocking import blocking, parts_of_sum, product_time
+from ngraph_rewrite.plan.blocks import (
     DOTS,
     FETCHES,
     PACKS_A,
@@ -49,9 +50,6 @@ from ngraph_rewrite.plan.blocking import (
     Mapped,
     Maps,
     ahead,
-    blocking,
-    parts_of_sum,
-    product_time,
 )
 from ngraph_rewrite.runtime import products as tile_products
 from ngraph_rewrite.runtime import sweeps, tiles

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ngraph_rewrite import semi
-from ngraph_rewrite.plan.blocking import DOTS, PACKS_A, Lies, Mapped, Maps, blocking, dotted_rows
+from ngraph_rewrite.plan.blocking import blocking, dotted_rows
+from ngraph_rewrite.plan.blocks import DOTS, PACKS_A, Lies, Mapped, Maps
 from ngraph_rewrite.runtime.features import Tile
 from ngraph_rewrite.runtime.native import native_functions
 from ngraph_rewrite.runtime.row_dots import dots_module

@@ -25,7 +25,7 @@ def render_gemm() -> Source:
     ``a_sb``, ``a_sm``, ``a_sk`` are the strides of A from matrix to matrix, of rows and of columns, in bytes; so on for
     B. C has unit stride in its rows. ``space`` is workspace, ``room`` the bytes of it for one thread: packed B,
     ``pitch`` for a column, at ``a_at`` packed A, at ``c_at`` a part of C. What ``groups`` and the following say is in
-    `ngraph_rewrite.plan.blocking`; ``high``, ``wide`` and ``apart`` are the rows, columns and stride of the tile of
+    `ngraph_rewrite.plan.blocks`; ``high``, ``wide`` and ``apart`` are the rows, columns and stride of the tile of
     `ngraph_rewrite.runtime.tiles` whose functions are at ``tile`` and ``pack``; ``crowded`` is 1 if A is
     packed where the first cache is crowded, since it is, else 0. If ``apart`` is 0, the tile takes rows of A whose
     numbers are side by side. ``least`` is 0, or the function of `ngraph_rewrite.runtime.least_exponents` that tells

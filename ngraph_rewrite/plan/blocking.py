@@ -7,14 +7,20 @@ the processor's caches nor on the number of threads.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from ngraph_rewrite.plan.memory import aligned
+from ngraph_rewrite.plan.blocks import (
+    COLUMNS,
+    DOTS,
+    FETCHES,
+    PACKS_A,
+    PACKS_B,
+    PACKS_CROWDED,
+    SWEEPS,
+    Blocking,
+    Lies,
+    rounded,
+)
 from ngraph_rewrite.plan.shares import SHARED_TIME
 
-# What is packed: A, all of B, and A where the first cache is crowded. Whether tiles ask memory for what follows, and
-# whether there are no tiles, since rows of B are read once, along all columns of a group, or columns along k.
-PACKS_A, PACKS_B, PACKS_CROWDED, FETCHES, SWEEPS, DOTS = 1, 2, 4, 8, 16, 32
 # A group takes about so many nanoseconds or more, and there need not be more groups than so many.
 _GROUP_TIME, _GROUPS = 15_000, 64
 # Where B is packed for each group, or A, these are the numbers; and there are more groups where they take so long.
@@ -27,17 +33,14 @@ _PACKED_B, _PACKED_BOTH, _PACKED_A, _AS_THEY_LIE = (256, 64), (252, 256), (126, 
 # is packed for so many rows, and groups have about so many columns, in stretches of k of so many bytes at most: each
 # more reads C and stores it once more, and an epilogue may have all C of a group in workspace then.
 _OUTSIDE, _MANY, _BROAD_OUTSIDE, _DEEP_BYTES = 16 << 20, 1024, 256, 2048
-# The columns of every tile divide this; blocks are at most so long.
-_COLUMNS, _BLOCK = 32, 84
+# Blocks are at most so long.
+_BLOCK = 84
 # Of k about so much is multiplied at once, if B is packed: panels of it are in the first cache.
 _DEEP = 400
 # If B is not packed, so much; a longer k, or where rows of A fall on the same places, in stretches of about so many.
 _DEEPEST, _HALF = 1024, 512
 # B is packed for more rows of A than so many, A for more columns of B.
 _FEW = 84
-# So many rows of B are packed at a time, of all columns; if columns lie along memory, whole cache lines of them, many
-# of which follow each other; fewer, if they are computed.
-_AHEAD, _AHEAD_ACROSS, _AHEAD_TURNED = 8, 256, 64
 # Where A has few rows, each number of B is used so seldom that reading it is what takes time, from so many bytes on: it
 # is read in long rows, and packed in stretches of so many bytes of a column. For a handful of rows fewer bytes do.
 _STREAMED, _WIDE, _SHALLOW_BYTES = 1 << 22, 1024, 512
@@ -47,10 +50,9 @@ _HANDFUL, _STREAMED_BY_FEW = 4, 1 << 18
 _SWEPT, _LONG_ROW = 28, 2048
 # Dot products of few rows of A with columns of B are multiplied as both lie, if they lie along k: of so many rows, and
 # of one for so many bytes of k, for lanes have to be added up. So much of k is multiplied at once that some of both are
-# in the first cache. Of bfloat16 each number becomes a float32 for it, which other tiles have instructions for.
-_DOTTED, _BYTES_OF_DOTS, _DOTTED_AT_ONCE = 16, 64, 2048
-# Columns that are computed for it, so many and so much of k at a time, do not fall on the same places.
-_COLUMNS_DOTTED, _DOTTED_COMPUTED, _APART = 16, 512, 16
+# in the first cache; less, of columns that are computed for it. Of bfloat16 each number becomes a float32 for it, which
+# other tiles have instructions for.
+_DOTTED, _BYTES_OF_DOTS, _DOTTED_AT_ONCE, _DOTTED_COMPUTED = 16, 64, 2048, 512
 _DOTTED_PAIRS, _MOST_PAIRS, _BYTES_OF_PAIRS = 4, 8, 256
 # Rows a multiple of so many bytes apart fall on the same places of the first cache, rows so far apart are each on
 # another page: A is packed then where that cache is crowded.
@@ -64,130 +66,6 @@ _LONG, _BROAD, _STRETCH_BYTES, _QUARTERS = 2048, 512, 1024, 4
 _PART, _PART_TIME, _CORES, _SUMS = 1024, 20_000, 8, 16 << 20
 # Rows of a group, and of a block, are tiles of 14 without rest.
 _EVEN = 14
-# Bytes for what is known of the numbers of both operands.
-_KNOWN = 64
-
-
-class Room(NamedTuple):
-    """Workspace: its bytes, those that a column of packed B takes, where packed A, rows of B and a part of C begin."""
-
-    bytes: int
-    pitch: int
-    a_at: int
-    b_at: int
-    c_at: int
-
-
-class Mapped(NamedTuple):
-    """Whether an operand is computed where it would be packed, and whether that is done in columns, not in rows."""
-
-    there: bool = False
-    turned: bool = False
-
-
-class Maps(NamedTuple):
-    """Which operands of a product are computed by its kernel."""
-
-    a: Mapped = Mapped()
-    b: Mapped = Mapped()
-
-
-NO_MAPS = Maps()
-
-
-class Blocking(NamedTuple):
-    """The parts of a product.
-
-    Attributes:
-        rows, columns: Of a group.
-        deep: The length of k that is multiplied at once.
-        block: The rows of A that are read with each panel of B.
-        packs: The sum of `PACKS_A` if A is packed, `PACKS_B` if all of B is, not only what is no whole tile, and
-            `PACKS_CROWDED` if A is packed where the first cache is crowded.
-        down, across: How many groups the rows and the columns of a product make.
-        groups: How many there are in all.
-    """
-
-    rows: int
-    columns: int
-    deep: int
-    block: int
-    packs: int
-    down: int
-    across: int
-    groups: int
-
-    def room(self, n: int, k: int, itemsize: int, aside: bool, maps: Maps = NO_MAPS, lines: bool = False) -> Room:
-        """The workspace of a thread.
-
-        Args:
-            aside: Whether C is put there.
-            lines: Whether rows of A are put there, at the end, where the processor reads several as a matrix, and
-                behind them what is known of the least numbers.
-        """
-        deep, dots = self.deep, self.packs & DOTS > 0
-        panels = self.columns if self.packs & PACKS_B else _COLUMNS if n % _COLUMNS and not dots else 0
-        a_at = aligned(deep * panels * itemsize)
-        # a tile has at least 6 rows, packed in steps of at most 8, or 14 in steps of 16
-        held = self.block * (_rounded(deep, 16) + 16) if dots else (self.block * 4 // 3 + 32) * deep
-        held *= self.packs & (PACKS_A | PACKS_CROWDED) > 0
-        if maps.a.there:
-            held = self.pitch(maps.a) * (deep if maps.a.turned else self.block)
-        b_at = aligned(a_at + held * itemsize)
-        computed = _COLUMNS_DOTTED * (deep + _APART) if dots else ahead(maps.b, plain=False) * self.columns
-        c_at = aligned(b_at + computed * itemsize * maps.b.there)
-        kept = self.rows if k > self.deep else self.block
-        pitch = (deep + _APART * dots) * itemsize if self.packs & (PACKS_B | DOTS) else 0
-        end = aligned(c_at + kept * self.columns * itemsize * aside)
-        room = end + lines * (aligned(self.block * (_rounded(deep, 16) + 16) * itemsize) + _KNOWN)
-        return Room(room, pitch, a_at, b_at, c_at)
-
-    def ahead(self, b: Mapped, plain: bool) -> int:
-        """How many rows of B are packed at a time, or columns that are multiplied as they lie."""
-        return _COLUMNS_DOTTED if self.packs & DOTS else ahead(b, plain)
-
-    def pitch(self, a: Mapped) -> int:
-        """The stride of rows of A that are computed, or of its columns: they do not fall on the same places."""
-        return _rounded(self.block if a.turned else self.deep, 16) + 16
-
-
-def ahead(b: Mapped, plain: bool) -> int:
-    """How many rows of B are packed at a time."""
-    if b.there:
-        return _AHEAD_TURNED if b.turned else _AHEAD
-    return _AHEAD if plain else _AHEAD_ACROSS
-
-
-def _rounded(n: int, step: int) -> int:
-    return -(-max(n, 1) // step) * step
-
-
-class Lies(NamedTuple):
-    """How operands lie in memory.
-
-    Attributes:
-        a, b: The larger strides of A and of B.
-        plain: Whether rows of B have unit stride, so that they need not be packed.
-        across: Whether columns of A have unit stride.
-        maps: Which operands do not lie in memory at all.
-        dotted: Of so many rows of A, or fewer, dot products with columns of B are multiplied as they lie.
-        rows_along: Whether rows of A have unit stride.
-    """
-
-    a: int
-    b: int
-    plain: bool
-    across: bool = False
-    maps: Maps = Maps()
-    dotted: int = 0
-    rows_along: bool = True
-
-    @property
-    def packed(self) -> Lies:
-        """The same, but for operands that are computed: they are there as if they had been packed."""
-        a, b = self.maps
-        found = self._replace(a=0, across=False) if a.there else self
-        return found._replace(b=0, plain=True) if b.there else found
 
 
 def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
@@ -211,22 +89,22 @@ def blocking(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> B
     fetches, most = (FETCHES, _MANY) if outside else (0, _LARGEST)
     if _is_long(count, m, n, k, lies):
         pieces = max(-(-_QUARTERS // count), -(-m // most))
-        rows = min(_rounded(-(-m // pieces), _EVEN), most)
+        rows = min(rounded(-(-m // pieces), _EVEN), most)
         packs = PACKS_A + PACKS_B + fetches
-        return _cut_up(count, m, n, rows, _equal(n, _COLUMNS), _STRETCH_BYTES // itemsize, packs)
+        return _cut_up(count, m, n, rows, _equal(n, COLUMNS), _STRETCH_BYTES // itemsize, packs)
     packs_a, packs_b = _packs_a(m, itemsize, lies), PACKS_B * int(lies.maps.b.there or not lies.plain or m > _FEW)
     if _is_streamed(m, n, k, itemsize, lies):
         if m <= _SWEPT and not lies.maps.b.there:
             packs = SWEEPS + PACKS_A * int(not lies.maps.a.there)
-            return _cut_up(count, m, n, m, _equal(n, _COLUMNS, _LONG_ROW), stretch(k, _HALF), packs)
-        columns = _rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), _COLUMNS)
+            return _cut_up(count, m, n, m, _equal(n, COLUMNS, _LONG_ROW), stretch(k, _HALF), packs)
+        columns = rounded(-(-n // (2 * -(-n // (2 * _WIDE)))), COLUMNS)
         return _cut_up(count, m, n, m, columns, min(k, _SHALLOW_BYTES // itemsize), PACKS_B + packs_a)
     packs_a *= int(n > _FEW)
     least = _least(packs_a > 0 or lies.maps.a.there, m, n)
     few = m <= _FEW and not (least == _PACKED_A and lies.plain)
     low, narrow = (least[0], max(least[1], _BROAD_OUTSIDE)) if outside else least
     rows, columns = _group(m, n, _wanted(count, m, n, k, itemsize, few), low, narrow, most)
-    columns = min(columns, _equal(n, _COLUMNS, _BROAD_OUTSIDE)) if outside else columns
+    columns = min(columns, _equal(n, COLUMNS, _BROAD_OUTSIDE)) if outside else columns
     deep = stretch(k, _DEEP_BYTES // itemsize) if outside else _depth(k, packs_a, packs_b)
     return _cut_up(count, m, n, rows, columns, deep, packs_a + packs_b + fetches)
 
@@ -315,7 +193,7 @@ def parts_of_sum(m: int, n: int, k: int, itemsize: int, lies: Lies) -> int:
 def _cut_up(count: int, m: int, n: int, rows: int, columns: int, deep: int, packs: int) -> Blocking:
     """The parts of products whose groups have so many rows and columns."""
     down, across = -(-m // rows), -(-n // columns)
-    block = _rounded(-(-rows // -(-rows // _BLOCK)), _EVEN)  # all about as long
+    block = rounded(-(-rows // -(-rows // _BLOCK)), _EVEN)  # all about as long
     return Blocking(rows, columns, deep, min(rows, block), packs, down, across, count * down * across)
 
 
@@ -338,18 +216,18 @@ def _group(m: int, n: int, wanted: int, low: int, narrow: int, most: int) -> tup
         low, narrow: Fewer rows and columns are not worth a group of their own.
         most: The most rows of a group.
     """
-    rows, columns = min(_equal(m, _EVEN, most), max(m, 1)), _equal(n, _COLUMNS)
+    rows, columns = min(_equal(m, _EVEN, most), max(m, 1)), _equal(n, COLUMNS)
     while -(-m // rows) * -(-n // columns) < wanted and (rows >= 2 * low or columns >= 2 * narrow):
         if columns >= 2 * narrow:
-            columns = _rounded(columns // 2, _COLUMNS)
+            columns = rounded(columns // 2, COLUMNS)
         else:
-            rows = _rounded(rows // 2, _EVEN)
+            rows = rounded(rows // 2, _EVEN)
     return rows, columns
 
 
 def _equal(length: int, step: int, most: int = _LARGEST) -> int:
     """The length of parts that are all about as long, and as few as can be."""
-    return min(_rounded(-(-length // max(-(-length // most), 1)), step), most)
+    return min(rounded(-(-length // max(-(-length // most), 1)), step), most)
 
 
 def product_time(count: int, m: int, n: int, k: int, itemsize: int) -> int:
@@ -360,4 +238,4 @@ def product_time(count: int, m: int, n: int, k: int, itemsize: int) -> int:
     >>> product_time(1, 128, 10, 512, 4) == product_time(1, 128, 16, 512, 4)
     True
     """
-    return 2 * count * m * _rounded(n * itemsize, 64) * k // 400
+    return 2 * count * m * rounded(n * itemsize, 64) * k // 400

@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ngraph_rewrite.plan.blocking import NO_MAPS, Mapped
+from ngraph_rewrite.plan.blocks import NO_MAPS, Mapped
 from ngraph_rewrite.plan.nests import CopyFirst, Load
 from ngraph_rewrite.plan.operand_maps import OperandMap
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, DTYPE_SIZES

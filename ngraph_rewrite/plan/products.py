@@ -9,20 +9,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ngraph_rewrite.codegen.library_products import GEMM, render_gemm, render_sums
-from ngraph_rewrite.plan.blocking import (
-    DOTS,
-    FETCHES,
-    NO_MAPS,
-    SWEEPS,
-    Lies,
-    Maps,
-    Room,
-    blocking,
-    dotted_rows,
-    parts_of_sum,
-    product_time,
-    stretch,
-)
+from ngraph_rewrite.plan.blocking import blocking, dotted_rows, parts_of_sum, product_time, stretch
+from ngraph_rewrite.plan.blocks import DOTS, FETCHES, NO_MAPS, SWEEPS, Lies, Maps, Room
 from ngraph_rewrite.plan.factors import factors
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.matrices import Matrix, in_words, matrix, numbers_in_a_word, packed_kind
