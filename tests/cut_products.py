@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
-from ngraph_rewrite.plan import blocking, products
-from ngraph_rewrite.plan.blocks import FETCHES, PACKS_A, PACKS_B, SWEEPS, Blocking, Lies
+from ngraph_rewrite.plan import blocks, products
+from ngraph_rewrite.plan.blocks import DOTS, FETCHES, PACKS_A, PACKS_B, SWEEPS, Blocking, Lies
 
 Array = np.ndarray[Any, Any]
 EXAMPLES = 3 if "NUMBA_CPU_FEATURES" in os.environ else 15
@@ -84,6 +84,7 @@ def cuts(draw: st.DrawFn) -> Cut:
     """Any way to cut up products that the kernel has to take."""
     most, columns = draw(st.integers(1, 70)), 32 * draw(st.integers(1, 3))
     deep, block, packs = draw(st.integers(1, 40)), draw(st.integers(1, 40)), draw(st.integers(0, 31))
+    dots = draw(st.booleans())
 
     def cut(count: int, m: int, n: int, k: int, itemsize: int, lies: Lies) -> Blocking:
         rows = min(most, max(m, 1))
@@ -92,6 +93,8 @@ def cuts(draw: st.DrawFn) -> Cut:
         packed = packs if plain else packs & ~SWEEPS | PACKS_B  # rows of B are read as they lie if of unit stride
         packed |= PACKS_A if packed & SWEEPS else 0
         packed &= PACKS_B + FETCHES + SWEEPS if lies.maps.a.there else 31  # A that is computed is there as if packed
+        if dots and lies.dotted:
+            packed = DOTS + PACKS_A * int(not lies.rows_along)
         return Blocking(rows, columns, deep, min(block, rows), packed, down, across, count * down * across)
 
     return cut
@@ -111,7 +114,7 @@ def cut_so(
         patch.setattr(products, "blocking", cut)
         patch.setattr(products, "parts_of_sum", lambda m, n, k, *_: max(1, min(parts, k)))
         for name in () if ahead is None else ("_AHEAD", "_AHEAD_ACROSS", "_AHEAD_TURNED"):
-            patch.setattr(blocking, name, ahead)
+            patch.setattr(blocks, name, ahead)
         for clear in forget:
             clear()
         yield patch
