@@ -148,7 +148,9 @@ def simpler_numbers(number: Any) -> Iterator[Array]:
 def _fewer_digits(number: float, dtype: DType) -> Iterator[Array]:
     """Numbers near a finite one, with one digit and then with more, while they are shorter to read."""
     for digits in range(1, _DIGITS + 1):
-        short = np.array(float(f"{number:.{digits}g}"), dtype)
+        with np.errstate(over="ignore"):  # rounded up, the greatest numbers are none
+            short = np.array(float(f"{number:.{digits}g}"), dtype)
         if float(short) == number:
             return
-        yield short
+        if np.isfinite(short):
+            yield short

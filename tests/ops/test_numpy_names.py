@@ -216,7 +216,7 @@ def test_a_module_lists_what_is_public() -> None:
 
 
 def test_what_is_told_to_use_is_there() -> None:
-    for short, names in absent._NAMES.items():
+    for short, names in absent.NAMES.items():
         module = nx if short == "numpy" else getattr(nx, short)
         for path in names.values():
             found: Any = module

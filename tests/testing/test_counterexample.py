@@ -18,7 +18,7 @@ from ngraph_rewrite.testing.compare import differ
 from ngraph_rewrite.testing.counterexample import first_step
 from ngraph_rewrite.testing.findings import FAILED, Context, Effort, Finding
 from ngraph_rewrite.testing.proof.prove import check_proof
-from ngraph_rewrite.testing.simpler import weight
+from ngraph_rewrite.testing.simpler import simpler_numbers, weight
 from ngraph_rewrite.testing.typed import check_types
 from ngraph_rewrite.testing.values import check_values
 from ngraph_rewrite.types.axes import Axes
@@ -203,3 +203,10 @@ def test_what_a_prover_finds_is_made_small_too() -> None:
     found = check_proof(rule, Context(RuleSet([rule])))
     assert found.status == FAILED and found.shown.count("axes=Axes([])") == 2
     assert "1.0" in found.shown or "0.0" in found.shown
+
+
+@pytest.mark.parametrize(("dtype", "shorter"), [("float16", []), ("float32", [3e38, 3.4e38, 3.4e38]), ("float64", [])])
+def test_of_the_greatest_number_only_what_is_finite_is_shorter(dtype: str, shorter: list[float]) -> None:
+    """Rounded up it is infinite, which is another number."""
+    simpler = list(simpler_numbers(np.array(np.finfo(dtype).max)))
+    assert simpler[8:] == [np.array(n, dtype) for n in shorter]
