@@ -28,7 +28,8 @@ SHAPES = (
     (16, 4096, 4096),
 )
 INTEGERS = (512, 512, 512)
-LINEAR = ((128, 512, 784), (16, 4096, 4096))
+LINEAR = ((128, 512, 784), (16, 4096, 4096), (4, 512, 512), (4, 3072, 768))
+TURNED = ((1, 3072, 768), (1, 4096, 4096), (4, 4096, 4096))
 VECTORS, PIXELS = ((1000, 1, 1000), (1024, 1, 2048)), (1080 * 1920, 1, 3)
 BFLOATS = ((512, 512, 512), (128, 512, 784), (2048, 2048, 2048))
 HALVES, SCALED, WEIGHTS = (512, 512, 512), (16, 4096, 4096), ((128, 3072, 768), (1, 1024, 1024))
@@ -38,13 +39,14 @@ def tasks(size: int | None) -> Tasks:
     """``gemm_MxNxK``: the product of MxK and KxN; ``linear_``: of MxK and what lies as NxK; ``vector_``: of what lies
     as KxM and a vector; ``pixels_``: of a few columns and a vector.
 
-    ``halves_``: of float16; ``bfloats_``: of bfloat16; ``int32_``, ``int64_``; ``quantized_``: of int8, summed in
-    int32; ``scaled_``: the second factor is int8, with a factor for each column; ``weights_``: of int8 less a zero
-    point, and of int8 that are known,
-    summed in int32, with a factor for each column.
+    ``halves_``: of float16; ``bfloats_``: of bfloat16, and ``bfloat_linear_`` of what lies as NxK; ``int32_``,
+    ``int64_``; ``quantized_``: of int8, summed in int32; ``scaled_``: the second factor is int8, with a factor for each
+    column; ``weights_``: of int8 less a zero point, and of int8 that are known, summed in int32, with a factor for each
+    column.
     """
     kinds = {"gemm": (_gemm, SHAPES), "linear": (_linear, LINEAR), "halves": (_halves, [HALVES])}
     kinds["bfloats"] = partial(_halves, dtype=BFLOAT16), BFLOATS
+    kinds["bfloat_linear"] = partial(_halves, dtype=BFLOAT16, turned=True), TURNED
     kinds |= {
         "scaled": (_scaled, [SCALED]),
         "weights": (_weights, WEIGHTS),
@@ -76,10 +78,10 @@ def _vector(name: str, m: int, n: int, k: int) -> Task:
     return _product(name, (m, n, k), [normal(k, m), normal(k, n, seed=1)], lambda _, x, y: x.T @ y)
 
 
-def _halves(name: str, m: int, n: int, k: int, dtype: DType = FLOAT16) -> Task:
-    arrays = [x.astype(dtype) for x in (normal(m, k), normal(k, n, seed=1))]
+def _halves(name: str, m: int, n: int, k: int, dtype: DType = FLOAT16, turned: bool = False) -> Task:
+    arrays = [x.astype(dtype) for x in (normal(m, k), normal(*((n, k) if turned else (k, n)), seed=1))]
     tolerance = 1e-3 if dtype == FLOAT16 else 1e-2
-    return _product(name, (m, n, k), arrays, lambda _, x, y: x @ y, tolerance=tolerance)
+    return _product(name, (m, n, k), arrays, lambda _, x, y: x @ (y.T if turned else y), tolerance=tolerance)
 
 
 def _integers(name: str, m: int, n: int, k: int, dtypes: tuple[str, str]) -> Task:
