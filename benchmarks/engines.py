@@ -20,7 +20,7 @@ import numpy as np
 import ngraph_rewrite as ng
 from benchmarks.comparison import Array, Arrays, Made, Task, as_arrays
 from benchmarks.harness import OURS
-from ngraph_rewrite.types.dtypes import BFLOAT16
+from ngraph_rewrite.types.dtypes import BFLOAT16, is_float
 
 Make = Callable[[], Made]
 Show = Callable[[Any], Arrays]
@@ -195,8 +195,8 @@ def package_there(engine: str, there: set[str]) -> bool:
 
 
 def double(array: Array) -> Array:
-    """Numbers of float32 and float16 in float64; others as they are."""
-    return array.astype(np.float64) if array.dtype in (np.float32, np.float16) else array
+    """Floats in float64; others as they are."""
+    return array.astype(np.float64) if is_float(array.dtype) else array
 
 
 def both_torches(function: Callable[..., Any], arrays: Arrays) -> dict[str, Make]:
