@@ -27,6 +27,7 @@ CHOSEN = {
     "ops/test_blocked_factors.py": "hard",
     "ops/test_tall_matrices.py": "hard and (33 or 104)",
     "ops/test_direct_convolution.py": "several_blocks or (its_derivative and not launch)",
+    "ops/test_long_lines.py": "parts_badly or 66000",
     "ops/test_middle_elements.py": "(parts_badly or threads) and processor",
     "ops/test_minimal_across.py": "over_windows or in_pairs",
     "ops/test_minimal_filtering.py": "over_windows or in_pairs",

@@ -7,6 +7,7 @@ from ngraph_rewrite.codegen.library import has_dtype, rendered
 from ngraph_rewrite.codegen.library_order import signed_zeros
 from ngraph_rewrite.codegen.parting import BEGIN, MOST, launch_lines
 from ngraph_rewrite.codegen.source import Source, nested
+from ngraph_rewrite.runtime.features import vectors
 from ngraph_rewrite.types.dtypes import as_dtype
 
 DTYPES = ("int32", "uint32", "float32", "int64", "uint64", "float64")
@@ -181,7 +182,7 @@ def render_sort_pieces(dtype: str, descending: bool, order: bool) -> Source:
         "pieces": str(_PIECES),
         "classes": str(_SHORT // 16),
         "groups": str(_SHORT // 16 + 1),
-        "lanes": str(64 // size),
+        "lanes": str(vectors().bytes // size),
         "stack": str(_STACK),
         "low": str(BUCKETS + 1),
         "high": str(2 * BUCKETS + 1),

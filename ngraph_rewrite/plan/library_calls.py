@@ -18,9 +18,9 @@ from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, all_plain, known, plain
 from ngraph_rewrite.plan.shapes import around
 from ngraph_rewrite.plan.shares import Share, loop_share, running_share
-from ngraph_rewrite.plan.sort_calls import COMPRESSED, sort_call
+from ngraph_rewrite.plan.sort_calls import sort_call
 from ngraph_rewrite.plan.spectral_calls import eigh_call, svd_call
-from ngraph_rewrite.runtime.features import vectors
+from ngraph_rewrite.runtime.features import compresses
 from ngraph_rewrite.runtime.philox import last_below
 from ngraph_rewrite.terms.op import Op
 
@@ -59,7 +59,7 @@ def _middle_elements(term: Op, groups: Groups) -> Call:
     x = plain(term.args[0], groups)
     *outer, n = x.layout.shape
     rows, dtype = prod(outer), term.dtype
-    source = render_middle_elements(dtype.name, term.attribute("descending"), vectors().bytes == COMPRESSED)
+    source = render_middle_elements(dtype.name, term.attribute("descending"), compresses())
     share = loop_share(rows, n * _MIDDLE_TIME)
     space = Scratch(-(-n * dtype.itemsize // _LINE) * _LINE, share.chunks)
     arguments = (rows, n, term.attribute("begin"), term.attribute("end"), x, space, space.bytes, OUTPUT)

@@ -9,11 +9,10 @@ from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, plain
 from ngraph_rewrite.plan.shapes import around
 from ngraph_rewrite.plan.shares import Share, loop_share, sorting_share
-from ngraph_rewrite.runtime.features import vectors
+from ngraph_rewrite.runtime.features import compresses, vectors
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import as_dtype
 
-COMPRESSED = 64  # bytes of vectors that an instruction compresses
 _LEAST = 100  # elements of a line that is sorted by pivots
 _FEW = 72  # elements of a line that even alone is sorted sooner by a network
 _FULL = 1024  # elements of lines that are sorted sooner side by side, if there are as many as a vector has lanes
@@ -41,11 +40,11 @@ def sort_call(term: Op, groups: Groups) -> Call:
 
 def _is_long(dtype: str, order: bool, rows: int, n: object) -> bool:
     """Whether lines are sorted one by one, by pivots."""
-    if dtype not in DTYPES or vectors().bytes != COMPRESSED or not isinstance(n, int) or n >= _MOST:
+    if dtype not in DTYPES or not compresses() or not isinstance(n, int) or n >= _MOST:
         return False
     if not is_side_by_side(dtype, order, n):
         return n >= _LEAST
-    return n > _FEW and rows * _FULL <= n * (COMPRESSED // (8 if order else as_dtype(dtype).itemsize))
+    return n > _FEW and rows * _FULL <= n * (vectors().bytes // (8 if order else as_dtype(dtype).itemsize))
 
 
 def _share(dtype: str, order: bool, rows: int, n: int) -> Share:

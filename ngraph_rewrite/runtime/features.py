@@ -129,6 +129,11 @@ def vectors() -> Vectors:
     return Vectors(16, 32 if _is_arm() else 16)
 
 
+def compresses() -> bool:
+    """Whether an instruction moves some lanes of a vector to its begin: those of a mask, or as a table tells."""
+    return vectors().bytes == 64 or "+avx2" in features()
+
+
 def multiplies_quads() -> bool:
     """Whether one instruction multiplies four bytes with four others and adds all products to a number of 32 bits."""
     return not _QUADS.get(vectors().bytes, frozenset()).isdisjoint(features())

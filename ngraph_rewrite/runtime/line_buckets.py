@@ -15,10 +15,12 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.typing import signature
 
+from ngraph_rewrite.runtime.compressing import compressed, first_lanes, number_of
+from ngraph_rewrite.runtime.features import vectors
 from ngraph_rewrite.runtime.line_keys import INFINITY, Keys, Lines, long_keys
-from ngraph_rewrite.runtime.partitions import Sides, compressed, first_lanes, number_of
+from ngraph_rewrite.runtime.partitions import Sides
 from ngraph_rewrite.runtime.scalar_functions import named
-from ngraph_rewrite.runtime.vector_code import I64, declared, everywhere, loop
+from ngraph_rewrite.runtime.vector_code import I32, I64, declared, everywhere, loop
 
 BUCKETS = 8
 
@@ -45,16 +47,16 @@ class _Elements:
     def keys_from(self, begin: Any, end: Any) -> Iterator[tuple[Any, Any, Any]]:
         """Vectors of keys between two places, each with the number of its first one and a mask of what is there.
 
-        The body of a loop over them is emitted twice: for whole vectors, where all is there, and for what is left.
+        The body of a loop over them is emitted twice: for what is no whole vector, and for these, where all is there.
         """
         builder, lanes = self.builder, self.keys.lanes
         left = builder.and_(builder.sub(end, begin), I64(lanes - 1))
         whole = builder.sub(end, left)
+        there = first_lanes(builder, left, lanes)
+        yield whole, self._read(whole, there), there
         with loop(builder, begin, whole, lanes) as index:
             there = ir.Constant(ir.VectorType(ir.IntType(1), lanes), [1] * lanes)
             yield index, self._read(index, there), there
-        there = first_lanes(builder, left, lanes)
-        yield whole, self._read(whole, there), there
 
     def _read(self, index: Any, there: Any) -> Any:
         builder, keys = self.builder, self.keys
@@ -148,17 +150,24 @@ def _range(elements: _Elements, begin: Any, end: Any, ends: Any) -> Any:
 
 def _count(elements: _Elements, begin: Any, end: Any, counts: Any) -> Any:
     """Store how many keys are in each bucket."""
-    builder, splitters = elements.builder, elements.splitters()
+    builder, splitters, kind = elements.builder, elements.splitters(), elements.keys.vector
     elements.shorten()
-    totals = [cgutils.alloca_once_value(builder, I64(0)) for _ in splitters]
+    totals = [cgutils.alloca_once_value(builder, ir.Constant(kind, None)) for _ in splitters]
     for _, key, there in elements.keys_from(begin, end):
         for splitter, total in zip(splitters, totals, strict=True):
-            number = number_of(builder, builder.and_(builder.icmp_signed(">", key, splitter), there))
-            builder.store(builder.add(builder.load(total), number), total)
-    least = [builder.sub(end, begin), *map(builder.load, totals), I64(0)]
+            above = builder.and_(builder.icmp_signed(">", key, splitter), there)
+            builder.store(builder.sub(builder.load(total), builder.sext(above, kind)), total)
+    least = [builder.sub(end, begin), *(_sum(builder, builder.load(total)) for total in totals), I64(0)]
     for k, place in enumerate(places(builder, counts, BUCKETS)):
         builder.store(builder.sub(least[k], least[k + 1]), place)
     return I64(0)
+
+
+def _sum(builder: Any, value: Any) -> Any:
+    """The sum of lanes that are not negative."""
+    wide = ir.VectorType(I64, value.type.count)
+    value = builder.zext(value, wide) if value.type.element.width < 64 else value
+    return builder.call(declared(builder, f"llvm.vector.reduce.add.v{wide.count}i64", [wide], I64), [value])
 
 
 def _move(elements: _Elements, begin: Any, end: Any, begins: Any) -> Any:
@@ -166,11 +175,19 @@ def _move(elements: _Elements, begin: Any, end: Any, begins: Any) -> Any:
     builder, splitters = elements.builder, elements.splitters()
     y = words(builder, elements.told, BUCKETS + 3)[-1]
     elements.shorten()
-    moved = [cgutils.alloca_once_value(builder, first) for first in words(builder, begins, BUCKETS)]
+    with builder.goto_entry_block():
+        moved = builder.alloca(ir.ArrayType(I64, BUCKETS))
+    for k, first in enumerate(words(builder, begins, BUCKETS)):
+        builder.store(first, builder.gep(moved, [I64(0), I64(k)]))
     for _, key, there in elements.keys_from(begin, end):
-        least = [there, *(builder.and_(there, builder.icmp_signed(">", key, splitter)) for splitter in splitters)]
-        for k, place in enumerate(moved):
+        above = [builder.icmp_signed(">", key, splitter) for splitter in splitters]
+        if vectors().bytes < 64 and isinstance(there, ir.Constant):
+            _append_each(elements, key, above, moved, y)
+            continue
+        least = [there, *(builder.and_(there, lanes) for lanes in above)]
+        for k in range(BUCKETS):
             own = builder.xor(least[k], least[k + 1]) if k + 1 < BUCKETS else least[k]
+            place = builder.gep(moved, [I64(0), I64(k)])
             _append(elements, compressed(builder, key, own), number_of(builder, own), place, y)
     return elements.noted()
 
@@ -197,6 +214,21 @@ def _append(elements: _Elements, value: Any, count: Any, moved: Any, y: Any) -> 
     address = builder.add(y, builder.mul(first, I64(keys.width // 8)))
     elements.store(value, address, first_lanes(builder, count, keys.lanes))
     builder.store(builder.add(first, count), moved)
+
+
+def _append_each(elements: _Elements, key: Any, above: list[Any], moved: Any, y: Any) -> None:
+    """Store lanes one by one, each after the keys of its bucket: where masks take long and a bucket gets few lanes."""
+    builder, kind = elements.builder, key.type
+    bucket = ir.Constant(kind, None)
+    for lanes in above:
+        bucket = builder.sub(bucket, builder.sext(lanes, kind))
+    line = builder.inttoptr(y, kind.element.as_pointer())
+    for lane in range(kind.count):
+        own = builder.extract_element(bucket, I32(lane))
+        place = builder.gep(moved, [I64(0), builder.zext(own, I64) if kind.element.width < 64 else own])
+        at = builder.load(place)
+        builder.store(builder.extract_element(key, I32(lane)), builder.gep(line, [at]))
+        builder.store(builder.add(at, I64(1)), place)
 
 
 _BODIES = {

@@ -9,8 +9,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.typing import signature
 
+from ngraph_rewrite.runtime.compressing import first_lanes
 from ngraph_rewrite.runtime.line_keys import Keys, Lines, long_keys
-from ngraph_rewrite.runtime.partitions import first_lanes
 from ngraph_rewrite.runtime.scalar_functions import named
 from ngraph_rewrite.runtime.sorting_network import merge, sort_groups
 from ngraph_rewrite.runtime.vector_code import I32, I64, declared, everywhere, interleaved_halves, loop
@@ -51,8 +51,13 @@ class _Pieces:
         with loop(builder, I64(0), self.length, keys.lanes) as index:
             columns = [self.lines.kept(builder.add(index, I64(k))) for k in range(keys.lanes)]
             for (begin, count), row in zip(self.told, interleaved_halves(builder, columns), strict=True):
-                there = first_lanes(builder, builder.sub(count, index), keys.lanes)
-                self.lines.write(keys.result(builder, row), builder.add(begin, builder.mul(index, size)), there)
+                value, place = keys.result(builder, row), builder.add(begin, builder.mul(index, size))
+                left = builder.sub(count, index)
+                with builder.if_else(builder.icmp_signed(">=", left, I64(keys.lanes))) as (whole, part):
+                    with whole:
+                        builder.store(value, builder.inttoptr(place, value.type.as_pointer()), align=keys.size)
+                    with part, builder.if_then(builder.icmp_signed(">", left, I64(0))):
+                        self.lines.write(value, place, first_lanes(builder, left, keys.lanes))
 
 
 def _sorting(module: Any, name: str, keys: Keys) -> Any:

@@ -14,35 +14,13 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.typing import signature
 
+from ngraph_rewrite.runtime.compressing import compressed, first_lanes, number_of
 from ngraph_rewrite.runtime.features import vectors
 from ngraph_rewrite.runtime.scalar_functions import named
 from ngraph_rewrite.runtime.vector_code import I32, I64, declared, everywhere, loop
 
 _BLOCK = 8  # vectors that come from an end together: a line has at least twice as many
 _ROOM = 1 << 15  # bytes of a line whose keys above a pivot are set aside: no branch says where the next ones come from
-
-
-def compressed(builder: Any, value: Any, chosen: Any) -> Any:
-    """The lanes of a vector that a mask has, one after the other; anything after them."""
-    kind = value.type
-    name = f"llvm.experimental.vector.compress.v{kind.count}i{kind.element.width}"
-    function = declared(builder, name, [kind, chosen.type, kind], kind)
-    return builder.call(function, [value, chosen, ir.Constant(kind, ir.Undefined)])
-
-
-def number_of(builder: Any, chosen: Any) -> Any:
-    """How many lanes a mask has."""
-    bits = builder.bitcast(chosen, ir.IntType(chosen.type.count))
-    count = declared(builder, "llvm.ctpop.i64", [I64], I64)
-    return builder.call(count, [builder.zext(bits, I64)])
-
-
-def first_lanes(builder: Any, count: Any, lanes: int) -> Any:
-    """The mask of so many lanes, the first ones; of none if there are less, of all if there are more."""
-    for word, end in (("smin", lanes), ("smax", 0)):
-        count = builder.call(declared(builder, f"llvm.{word}.i64", [I64] * 2, I64), [count, I64(end)])
-    bits = builder.sub(builder.shl(I64(1), count), I64(1))
-    return builder.bitcast(builder.trunc(bits, ir.IntType(lanes)), ir.VectorType(ir.IntType(1), lanes))
 
 
 class Sides:
@@ -87,13 +65,20 @@ class Sides:
         builder.store(builder.add(after, number), moved)
 
     def put(self, value: Any, there: Any = None) -> None:
-        """Write a vector, or some lanes of it: first those of the low side, and anything that is free after them."""
+        """Write a vector, or some lanes of it: first those of the low side, and anything that is free after them.
+
+        Where masks take long and all is there, what is free before the high side may be written as well: there has to
+        be room for a vector at each end, or for just one.
+        """
         builder, lanes = self.builder, self.kind.count
         above, below, count = self._chosen(value, there)
-        first, number = builder.load(self.low), number_of(builder, above)
+        first, number, last = builder.load(self.low), number_of(builder, above), builder.load(self.high)
         self.store(compressed(builder, value, below), first, there and first_lanes(builder, count, lanes))
-        end = builder.sub(builder.load(self.high), number)
-        self.store(compressed(builder, value, above), end, first_lanes(builder, number, lanes))
+        end = builder.sub(last, number)
+        if there is None and vectors().bytes < 64:
+            self.store(compressed(builder, value, below), builder.sub(last, I64(lanes)), None)
+        else:
+            self.store(compressed(builder, value, above), end, first_lanes(builder, number, lanes))
         builder.store(builder.add(first, builder.sub(count, number)), self.low)
         builder.store(end, self.high)
 
@@ -182,10 +167,12 @@ def _aside(builder: Any, kind: Any, line: Any, length: Any, pivot: Any) -> Any:
         sides.part(sides.load(index), room, above)
     sides.part(sides.load_first(whole, left), room, above, first_lanes(builder, left, lanes))
     first, number = builder.load(sides.low), builder.load(above)
-    with loop(builder, I64(0), number, lanes) as index:
-        there = first_lanes(builder, builder.sub(number, index), lanes)
-        value = builder.load(sides.place(index, room), align=lanes * size)
-        sides.store(value, builder.add(first, index), there)
+    left = builder.and_(number, I64(lanes - 1))
+    whole = builder.sub(number, left)
+    with loop(builder, I64(0), whole, lanes) as index:
+        sides.store(builder.load(sides.place(index, room), align=lanes * size), builder.add(first, index), None)
+    value = builder.load(sides.place(whole, room), align=lanes * size)
+    sides.store(value, builder.add(first, whole), first_lanes(builder, left, lanes))
     return first
 
 

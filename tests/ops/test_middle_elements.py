@@ -12,7 +12,6 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import errors
 from ngraph_rewrite.codegen.library_long_lines import DTYPES
 from ngraph_rewrite.plan import library_calls
-from ngraph_rewrite.runtime.features import vectors
 from tests.ops.test_long_lines import LINES, right_order, same_bits
 from tests.ops.test_sorting import kernels_of
 
@@ -22,7 +21,7 @@ nx = ng.numpy
 @pytest.fixture(params=["as the processor can", "without compressed vectors"])
 def processor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "without compressed vectors":
-        monkeypatch.setattr(library_calls, "COMPRESSED", vectors().bytes + 1)
+        monkeypatch.setattr(library_calls, "compresses", lambda: False)
 
 
 def middle(x: Any, begin: int, end: int, descending: bool, threads: int = 1) -> Any:
