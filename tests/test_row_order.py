@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import ngraph_rewrite as ng
 from ngraph_rewrite import semi
 from ngraph_rewrite.plan.cpu import CPU
-from ngraph_rewrite.plan.row_order import along_memory, longest_first
+from ngraph_rewrite.plan.row_order import along_memory, inward, longest_first
 from ngraph_rewrite.plan.scalar_programs import RowProgram
 from ngraph_rewrite.plan.splitting import split
 from ngraph_rewrite.plan.views import Layout
@@ -54,6 +54,42 @@ def test_short_rows_come_first_though_memory_lies_along_them_too() -> None:
 )
 def test_else_loops_stay_as_they_are(other: RowProgram) -> None:
     assert along_memory(other) is other
+
+
+# A matrix that was transposed, 64 columns of 32: memory lies along the first loop.
+TALL, ACROSS = (32, 64), (1, 32)
+
+
+def across(axes: tuple[int, ...], kind: str = "sum", *more: tuple[int, ...]) -> RowProgram:
+    loads = tuple(("float32", Layout(0, TALL, strides)) for strides in (ACROSS, *more))
+    (row,) = [k for k in (0, 1) if k not in axes] or [None]
+    store = Layout(0, TALL, tuple(int(k == row) for k in (0, 1)))
+    return RowProgram(TALL, loads, ((kind, "float32", (-1,), None),), ((0, "float32", store),), axes)
+
+
+@pytest.mark.parametrize("axes, now", [((0, 1), (0, 1)), ((0,), (1,))], ids=["all", "rows"])
+def test_memory_is_walked_along_what_is_reduced(axes: tuple[int, ...], now: tuple[int, ...]) -> None:
+    found = inward(across(axes))
+    assert (found.shape, found.axes, found.loads[0][1].strides) == ((64, 32), now, (32, 1))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [across((1,)), across((0, 1), "argmax"), across((0, 1), "sum", (64, 1))],
+    ids=["columns", "places", "operands that lie otherwise"],
+)
+def test_else_what_is_reduced_stays(other: RowProgram) -> None:
+    assert inward(other) is other
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1], ids=str)
+@pytest.mark.parametrize("kind", ["sum", "max", "any", "std"])
+def test_reductions_of_what_is_computed_of_a_transposed_matrix_are_what_they_mean(kind: str, axis: int | None) -> None:
+    x = ng.placeholder((70, 300))
+    value = np.random.default_rng(1).normal(size=(70, 300)).astype(np.float32)
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(getattr(ng.numpy, kind)(ng.numpy.maximum(x.T, 0.5), axis=axis), x)(value)
+    np.testing.assert_allclose(found, getattr(np, kind)(np.maximum(np.float64(value).T, 0.5), axis=axis), rtol=1e-5)
 
 
 @settings(max_examples=14, deadline=None)

@@ -2,8 +2,8 @@
 """Groups over rows grow along the graph: each takes in what reads its results row by row, while nothing is in between.
 
 What only such a group reads is computed in it, and sums over all rows of what it knows are taken on the way. Memory is
-read and written less often, whatever the rows: a group is not made only where too few rows are left to share out among
-threads.
+read and written less often, whatever the rows. Where too few rows are left to share out among threads, a group has
+reductions alone, none of which needs another one: those are taken in parts (`ngraph_rewrite.plan.splitting`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ngraph_rewrite.types.dtypes import is_float
 # Rows of a chunk that are worth a sum of its own over them, and about how many elements a chunk has.
 _MANY, _CHUNK = 16, 1 << 12
 _TOTAL = "semi.sum"
+_PLACES = ("semi.argmax", "semi.argmin")
 # Terms and groups that are looked at between two groups: if there are more, something is taken to be between.
 _FAR = 24
 
@@ -58,7 +59,7 @@ class Growth:
 
     def _add_totals(self, rows: Rows) -> bool:
         """Add sums over all rows of what this group has, if rows lie along memory; say whether there are any."""
-        if not self.groups.renderer.totals:
+        if not self.groups.renderer.totals or rows.alone:
             return False
         if prod(rows.kept) < _MANY * min(MOST, 1 + prod(rows.shape) // _CHUNK) or 0 in rows.shape:
             return False
@@ -95,14 +96,17 @@ class Growth:
         if root.definition.name == _TOTAL and is_float(root.dtype):
             self.sums.add((shape, axes))
         pooled = self.groups.renderer.pooling and is_pooling(root)
-        if root in self.forced or pooled or not self.groups.renderer.worth(shape, axes):
+        if root in self.forced or pooled:
             return
-        near = self._near(fact)
+        alone = not self.groups.renderer.worth(shape, axes)
+        if alone and root.definition.name in _PLACES:
+            return
+        near = {} if alone else self._near(fact)
         for term in fact.outside:
             first = self.first.setdefault((term, shape, axes), root)
             if first is not root:
                 near[self.rows_of[first]] = None
-        self._place(root, fact, near)
+        self._place(root, fact, near, alone)
 
     def _near(self, fact: Fact) -> dict[Rows, None]:
         """The groups over rows of which a group reads something."""
@@ -114,8 +118,12 @@ class Growth:
                 found[rows] = None
         return found
 
-    def _place(self, root: Op, fact: Fact, around: Iterable[Rows]) -> None:
-        """Add a group to one of those around it, else a reduction to one of its own; what reads several joins them."""
+    def _place(self, root: Op, fact: Fact, around: Iterable[Rows], alone: bool = False) -> None:
+        """Add a group to one of those around it, else a reduction to one of its own; what reads several joins them.
+
+        Args:
+            alone: Whether nothing but reductions may come to the reduction.
+        """
         near = [rows for rows in around if rows.takes(fact)]
         if len(near) > 1:
             near.sort(key=lambda rows: -rows.last)
@@ -124,7 +132,7 @@ class Growth:
                 break
         else:
             if fact.axes is not None:
-                self._add(Rows(fact.shape, fact.axes), root)
+                self._add(Rows(fact.shape, fact.axes, alone), root)
             return
         self._add(joined, root)
         if len(near) == 1 or joined.is_once(known(root)):

@@ -81,6 +81,7 @@ class Rows:
     """A group over rows while it grows.
 
     Attributes:
+        alone: Whether it has reductions of what nobody in it computes, and nothing else, as it is done in parts.
         kept: The shape of what there is one of for each row.
         thin: The same where what is reduced is left as axes of length 1.
         roots: The roots of the groups in it, with their numbers in the graph.
@@ -92,6 +93,7 @@ class Rows:
 
     shape: Shape
     axes: tuple[int, ...]
+    alone: bool = False
     roots: dict[Op, int] = field(default_factory=dict)
     first: int = 0
     last: int = -1
@@ -110,7 +112,10 @@ class Rows:
     def takes(self, fact: Fact) -> bool:
         """Whether a group has a place in its loops."""
         if fact.axes is not None:
-            return fact.shape == self.shape and fact.axes == self.axes
+            given = self.alone and any(term in self.roots for term in fact.outside)
+            return fact.shape == self.shape and fact.axes == self.axes and not given
+        if self.alone:
+            return False
         return fact.shape == self.shape or self.is_once(fact.shape)
 
     def is_once(self, shape: Shape) -> bool:

@@ -18,6 +18,8 @@ from ngraph_rewrite.plan.views import Layout
 _FEWEST = 8
 # Elements of a row that are no loop worth having innermost, unless each is widened before it is compared or added.
 _SHORT, _HALVES = 64, ("float16", "bfloat16")
+# Elements of a line of memory, and how many times fewer lines are worth another order.
+_LINE, _CLEARLY = 16, 2
 # Rows that are enough to share out, and elements of all of them that may be worth it.
 _ENOUGH, _LEAST = 16, 1 << 14
 
@@ -34,6 +36,31 @@ def along_memory(program: RowProgram) -> RowProgram:
         return program
     first = [k for k in range(len(program.shape)) if k not in program.axes and k not in lasting]
     return _reordered(program, [*first, *program.axes, *lasting])
+
+
+def inward(program: RowProgram) -> RowProgram:
+    """The program whose last loop is one that it reduces, if operands lie along that one and apart along its last.
+
+    Operands that are computed of a transposed array lie so. What a row has is met in another order then, so places are
+    left alone.
+    """
+    loops = [k for k, n in enumerate(program.shape) if n >= _FEWEST]
+    reduced = [k for k in loops if k in program.axes]
+    last = max((k for k, n in enumerate(program.shape) if n > 1), default=0)
+    if program.totals or 0 in program.shape or not reduced or any(op.startswith("arg") for op, *_ in program.steps):
+        return program
+    every = [layout.strides for _, layout in program.loads] + [layout.strides for _, _, layout in program.stores]
+    found = min(reduced, key=lambda k: (_apart(every, k), -k))
+    if found == last or _apart(every, found) * _CLEARLY > _apart(every, last):
+        return program
+    rows = [k for k in range(len(program.shape)) if k in program.axes and k != found]
+    rows.sort(key=lambda k: -max(abs(strides[k]) for strides in every))
+    return _reordered(program, [*(k for k in range(len(program.shape)) if k not in program.axes), *rows, found])
+
+
+def _apart(every: list[tuple[int, ...]], loop: int) -> int:
+    """How many lines of memory a step of a loop goes to, in parts of one: nothing is read anew where it stays."""
+    return sum(min(abs(strides[loop]), _LINE) for strides in every)
 
 
 def longest_first(program: RowProgram) -> RowProgram:
@@ -99,5 +126,5 @@ def _reordered(program: RowProgram, order: list[int]) -> RowProgram:
     )
     loads = tuple([(dtype, laid(layout)) for dtype, layout in program.loads])
     stores = tuple([(value, dtype, laid(layout)) for value, dtype, layout in program.stores])
-    axes = tuple([order.index(k) for k in program.axes])
+    axes = tuple(sorted([order.index(k) for k in program.axes]))
     return RowProgram(shape, loads, steps, stores, axes)

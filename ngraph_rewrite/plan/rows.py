@@ -23,7 +23,7 @@ from ngraph_rewrite.plan.products import Product
 from ngraph_rewrite.plan.reciprocals import has_fair_reciprocal, multiplied
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.row_facts import thin
-from ngraph_rewrite.plan.row_order import along_memory, longest_first
+from ngraph_rewrite.plan.row_order import along_memory, inward, longest_first
 from ngraph_rewrite.plan.scalar_programs import RowProgram
 from ngraph_rewrite.plan.shapes import DTYPE_NAMES, known
 from ngraph_rewrite.plan.splitting import Split, split
@@ -143,7 +143,7 @@ def row_program(body: RowBody, rows: RowGroup) -> RowProgram:
     stores = tuple([(value, dtype, layout) for (value, layout), dtype in found])
     totals = tuple([body.value(term.args[0]) for term in rows.totals])
     loads = tuple([(DTYPE_NAMES[base.type.dtype], layout) for base, layout in body.loads])
-    return along_memory(RowProgram(body.shape, loads, tuple(body.steps), stores, body.axes, totals))
+    return along_memory(inward(RowProgram(body.shape, loads, tuple(body.steps), stores, body.axes, totals)))
 
 
 def _totalling(rows: RowGroup, chunks: int, stride: int) -> RowProgram:
