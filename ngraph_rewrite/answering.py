@@ -203,5 +203,6 @@ class Answering:
         """What was ready for the last call, its number, arguments and results."""
         self._state.check_open()
         if self._kept[0] is None:
-            raise InvalidHandleError("nothing has run yet", where=user_line(), do="call the computation first")
+            what = "nothing has run yet, or a call was not finished"
+            raise InvalidHandleError(what, where=user_line(), do="call the computation first")
         return self._kept[0]

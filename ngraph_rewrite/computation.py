@@ -262,6 +262,7 @@ class Computation(Answering):
             arrays = list(map(self._argument, values, self.inputs, self._dtypes))
             ready = self._executable(tuple([a.shape for a in arrays]))
             if out is None:
+                self._kept[0] = None  # so that results may lie where the last ones do, if nobody else has these
                 results = [empty(shape, dtype) for dtype, shape in ready.kinds]
             else:
                 results = outputs(ready.shapes, self._valued, self.returns, out)

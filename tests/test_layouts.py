@@ -204,15 +204,15 @@ def test_training_takes_the_same_steps_either_way() -> None:
 
 
 @pytest.mark.parametrize("length", [8, 300])
-def test_what_puts_an_argument_into_another_order_is_a_kernel(length: int) -> None:
-    """A megabyte that stays in the order of the argument is copied by NumPy."""
+def test_arguments_are_copied_by_kernels_in_any_order(length: int) -> None:
+    """One of the two copies is one into another order."""
     x = ng.placeholder([ng.Axis("C", 3), ng.Axis("H", length), ng.Axis("W", length)], dtype="float32")
     turned = ng.axes_with_order(x, ["H", "W", "C"])
     value = np.random.default_rng(0).normal(size=(3, length, length)).astype("float32")
     with ng.make_transformer("cpu") as transformer:
         computation = transformer.computation([turned, x], x)
         found, same = computation(value)
-        assert len(computation.stats()["kernels"]) == (2 if length == 8 else 1)
+        assert len(computation.stats()["kernels"]) == 2
         assert computation.stats()["layout_copies"] == 1
     np.testing.assert_array_equal(found, value.transpose(1, 2, 0))
     np.testing.assert_array_equal(same, value)

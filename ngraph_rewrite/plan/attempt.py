@@ -9,7 +9,7 @@ from math import prod
 
 from ngraph_rewrite.plan.accesses import Access, access
 from ngraph_rewrite.plan.buffers import buffers
-from ngraph_rewrite.plan.copies import is_echo, layout_copies
+from ngraph_rewrite.plan.copies import layout_copies
 from ngraph_rewrite.plan.epilogues import with_epilogues
 from ngraph_rewrite.plan.fusion import fuse, is_leaf, is_storage_read, variable_of, version_of
 from ngraph_rewrite.plan.gathering import gather_rows
@@ -51,7 +51,7 @@ class Attempt:
     Args:
         forced: The terms that get memory of their own.
         direct: Whether kernels may compute straight into variables.
-        echoing: Whether a result that is a view of an input may be left to the caller.
+        whole: Whether this is all of a call, not a step of a loop.
         bodies: What loops do, by rows.
         inside: The plans of that.
         stead: What stands for a term in the groups.
@@ -67,14 +67,14 @@ class Attempt:
         forced: set[Op],
         kinds: Kinds,
         direct: bool,
-        echoing: bool,
+        whole: bool,
         bodies: Mapping[Op, Sequence[Band]],
         inside: Sequence[Plan],
         stead: Mapping[Op, Op],
         previous: Attempt | None,
     ) -> None:
         self.results, self.writes, self.forced, self.direct = list(results), list(writes), forced, direct
-        self.echoing, self.bodies, self.inside = echoing, bodies, inside
+        self.whole, self.bodies, self.inside = whole, bodies, inside
         self.order, self._parts = order, parts_of(bodies, order)
         self.groups = fuse(self.order, results, writes, forced, renderer, kinds, stead)
         gather_rows(self.groups, forced)
@@ -118,8 +118,8 @@ class Attempt:
         inlined = {t: g for t, g in self.groups.group_of.items() if t is not g and t not in self.job_of}
         grouped = [job for job in ordered if isinstance(job, (JointJob, ProductJob, RowJob))]
         inlined.update((t, job.term) for job in grouped for t in job.inlined)
-        copies = list(layout_copies(ordered, self.echoes))
-        plan = Plan(work, found.arena, self.results, inlined, found.blocks, self.echoes, copies=copies)
+        copies = list(layout_copies(ordered))
+        plan = Plan(work, found.arena, self.results, inlined, found.blocks, copies=copies)
         plan.again, plan.costs = dict(self.groups.again), dict(self.groups.costs)
         plan.home, plan.accesses = self.home, accesses
         for body in self.inside:
@@ -259,13 +259,8 @@ class Attempt:
     # -- results ------------------------------------------------------------------------------------
 
     def _claim_results(self) -> None:
-        self.echoes: list[tuple[int, Load]] = []
-        echoing = self.echoing and self.groups.renderer.echoes
         for i, result in enumerate(self.results):
             load = resolve(result, self.groups)
-            if echoing and load.base not in self.forced and is_echo(load):
-                self.echoes.append((i, load))
-                continue
             claimed = load.base in self.home or load.base not in self.job_of
             if claimed or not load.layout.is_plain or prod(known(load.base)) != prod(known(result)):
                 self.jobs.append(copy_job(result, self.groups, i, own=False))
@@ -299,7 +294,7 @@ class Attempt:
             several = [job for i in in_circles(before) if isinstance(job := self.jobs[i], RowJob) and job.stored[1:]]
             raise Cycle({*max(several, key=lambda job: self.groups.number[job.term]).stored} if several else set())
         ordered = [self.jobs[i] for i in order]
-        if self.echoing:
+        if self.whole:
             return ordered
         waits = {job: [self.jobs[b] for b in before[i]] for i, job in enumerate(self.jobs)}  # in a step of a loop
         return joined(ordered, waits, self.home)

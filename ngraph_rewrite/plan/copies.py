@@ -9,11 +9,8 @@ from math import prod
 from typing import NamedTuple
 
 from ngraph_rewrite.plan.jobs import Job
-from ngraph_rewrite.plan.nests import Load
-from ngraph_rewrite.plan.views import Layout, row_major
+from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.terms.op import Op
-
-_ECHO = 1 << 20  # bytes from which on NumPy copies as fast; below, a call that is Python's takes longer than the copy
 
 
 class LayoutCopy(NamedTuple):
@@ -23,24 +20,13 @@ class LayoutCopy(NamedTuple):
     bytes: int
 
 
-def layout_copies(jobs: Iterable[Job], echoes: Iterable[tuple[int, Load]]) -> Iterator[LayoutCopy]:
-    """The layout copies among jobs, and among results that are views of an input."""
+def layout_copies(jobs: Iterable[Job]) -> Iterator[LayoutCopy]:
+    """The layout copies among jobs."""
     for job in jobs:
         if job.is_one_map and not job.pieces[0].body.steps and len(job.pieces[0].body.loads) == 1:
             source, target = job.pieces[0].body.loads[0].layout, job.pieces[0].store
             if reorders(source, target):
                 yield LayoutCopy(job.term, prod(target.shape) * job.term.dtype.itemsize)
-    for _, load in echoes:
-        if reorders(load.layout, row_major(load.layout.shape)):
-            yield LayoutCopy(load.base, prod(load.layout.shape) * load.base.dtype.itemsize)
-
-
-def is_echo(load: Load) -> bool:
-    """Whether what is seen is an input that NumPy copies as well as a kernel would: a large one, in its order."""
-    if load.base.definition.name != "core.placeholder":
-        return False
-    large = prod(load.layout.shape) * load.base.dtype.itemsize >= _ECHO
-    return large and not reorders(load.layout, row_major(load.layout.shape))
 
 
 @lru_cache(maxsize=1 << 12)

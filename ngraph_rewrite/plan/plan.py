@@ -62,7 +62,7 @@ def make_plan(
     closed = close(results, writes, order)
     was = was | {new: was.get(old, old) for new, old in closed.origins.items()}
     parts.update([new for new, old in closed.origins.items() if old in parts])
-    plan = _planned(closed.results, closed.writes, closed.order, renderer, threads, was, echoes=True)
+    plan = _planned(closed.results, closed.writes, closed.order, renderer, threads, was, whole=True)
     if was:
         plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}
         plan.again = {was.get(t, t): [was.get(g, g) for g in groups] for t, groups in plan.again.items()}
@@ -78,14 +78,14 @@ def _planned(
     renderer: Renderer,
     threads: int | None,
     origins: Origins,
-    echoes: bool,
+    whole: bool,
 ) -> Plan:
     """The plan of a graph without scans, after those of the bodies of its loops.
 
     Args:
         order: Its terms, arguments first.
         origins: What terms were before; those of bands are added.
-        echoes: Whether a result that is a view of an input may be left to the caller.
+        whole: Whether this is all of a call, not a step of a loop.
     """
     kinds = kinds_of(order)
     loops = [t for t in order if t.definition.name == LOOP] if any(d.name == LOOP for d in kinds) else []
@@ -97,7 +97,7 @@ def _planned(
     forced |= narrowed(results, order, kinds)
     direct, attempt = True, None
     while True:
-        how = (forced, kinds, direct, echoes, bodies, inside, stead, attempt)
+        how = (forced, kinds, direct, whole, bodies, inside, stead, attempt)
         attempt = Attempt(results, writes, order, renderer, *how)
         attempt.groups.layouts.update(layouts)
         layouts = {}  # from here on attempts hand on theirs
@@ -146,7 +146,7 @@ def _body_plan(
 ) -> Plan:
     results = [r for _, r in body.read(parts)]
     order = topological([*results, *body.writes])
-    return _planned(results, body.writes, order, renderer, threads, origins, echoes=False)
+    return _planned(results, body.writes, order, renderer, threads, origins, whole=False)
 
 
 __all__ = ["Plan", "Ref", "Work", "make_plan"]

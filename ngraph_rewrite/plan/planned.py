@@ -10,7 +10,6 @@ from ngraph_rewrite.plan.accesses import Access
 from ngraph_rewrite.plan.copies import LayoutCopy
 from ngraph_rewrite.plan.costs import Costs
 from ngraph_rewrite.plan.launches import Loop, Work
-from ngraph_rewrite.plan.nests import Load
 from ngraph_rewrite.plan.operands import Ref, Scratch
 from ngraph_rewrite.terms.op import Op
 
@@ -24,7 +23,6 @@ class Plan:
         results: The terms whose values are returned, by number; their shapes and dtypes.
         inlined: Terms that exist in registers only, and the term whose kernel computes them.
         temporaries: The number of blocks in the arena.
-        echoes: Results that are views of an input: their numbers, and what they see. No kernel runs for them.
         again: Terms that several kernels compute, each for itself, and the terms that these compute.
         costs: What decided of terms that several read, between that and memory.
         origins: What the terms of the plan were before corners were marked, and scans became loops.
@@ -39,7 +37,6 @@ class Plan:
     results: list[Op]
     inlined: dict[Op, Op] = field(default_factory=dict)
     temporaries: int = 0
-    echoes: list[tuple[int, Load]] = field(default_factory=list)
     again: dict[Op, list[Op]] = field(default_factory=dict)
     costs: dict[Op, Costs] = field(default_factory=dict)
     origins: dict[Op, Op] = field(default_factory=dict)

@@ -77,7 +77,6 @@ class Renderer:
         sums: Whether they add up several products.
         totals: Whether sums over all rows are taken on the way, share by share.
         pooling: Whether reductions of windows have kernels of their own.
-        echoes: Whether results that are views of arguments are left to whoever runs the plan.
         bands: Whether samples go through a loop in bands, each of which is one thread's.
         strips: Of what sizes products are computed a strip at a time; None if they are not.
         outermost: Whether threads share out the outermost loop alone.
@@ -100,7 +99,6 @@ class Renderer:
     sums: bool = False
     totals: bool = True
     pooling: bool = True
-    echoes: bool = True
     bands: bool = False
     strips: Callable[[], Sizes] | None = None
     outermost: bool = False

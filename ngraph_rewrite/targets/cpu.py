@@ -18,7 +18,6 @@ from ngraph_rewrite.plan.launches import Loop, Work, kernels, loops_in
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.plan.plan import Plan, make_plan
 from ngraph_rewrite.plan.shares import Share
-from ngraph_rewrite.plan.views import Layout
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernels
 from ngraph_rewrite.runtime.features import multiplies_float_pairs, multiplies_matrices, multiplies_quads
@@ -44,13 +43,6 @@ _COMPOSITE = frozenset(
 )
 
 
-def seen(array: Array, layout: Layout) -> Array:
-    """The elements of a row-major array in another layout."""
-    flat = array.reshape(-1)[layout.offset :]
-    strides = tuple(s * array.itemsize for s in layout.strides)
-    return np.lib.stride_tricks.as_strided(flat, layout.shape, strides, writeable=False)
-
-
 class CpuExecutable:
     """A plan with memory: one arena, compiled kernels, and the arguments a call has to fill in."""
 
@@ -66,8 +58,6 @@ class CpuExecutable:
         self._arguments = Arguments(program, self.plan.arena)
         self._table = LaunchTable([self._launch(work) for work in self.plan.work], cache=program.cache)
         self._arguments.seal(self._table)
-        position = {p: i for i, p in enumerate(program.inputs)}
-        self._echoes = [(number, position[load.base], load.layout) for number, load in self.plan.echoes]
 
     def _launch(self, work: Work | Loop) -> Row:
         if isinstance(work, Loop):
@@ -85,9 +75,9 @@ class CpuExecutable:
         return share.chunks_for(self.program.threads) if isinstance(share, Share) else share.chunks
 
     def quick(self) -> Quick | None:
-        """What machine code needs to run it: if no signals have to be looked at, and nothing else is to be done."""
+        """What machine code needs to run it, if no signals have to be looked at."""
         weight = self._table.weight
-        if weight > SLICE or self._echoes:
+        if weight > SLICE:
             return None
         rows, gates = self._table.rows(self.program.threads)
         return Quick(self._arguments.patches, rows, address_of(self._arguments.call), self, gates, weight > SHORT)
@@ -99,23 +89,16 @@ class CpuExecutable:
             self._table.run(self.program.threads)
         else:
             self._run_heard(results)
-        self._echo(inputs, results)
 
     def run_rows(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> Iterator[Ran]:
         """The same row by row: each runs when it is asked for, and `results` are whole when there are no more."""
         self._begin(inputs, results, call)
         yield from self._rows(results)
-        self._echo(inputs, results)
 
     def _begin(self, inputs: Sequence[Array], results: Sequence[Array], call: int) -> None:
         self._table.rewind()
         self._arguments.fill(self._table.arguments, inputs, results)
         self._arguments.call[0] = call
-
-    def _echo(self, inputs: Sequence[Array], results: Sequence[Array]) -> None:
-        """Copy what is an argument, or lies in one."""
-        for number, source, layout in self._echoes:
-            np.copyto(results[number], seen(inputs[source], layout))
 
     def _run_heard(self, results: Sequence[Array]) -> None:
         """The same, told to whoever listens, if it is this that they listen to."""

@@ -84,7 +84,6 @@ CUDA = Renderer(
     EPILOGUES,
     totals=False,
     pooling=False,
-    echoes=False,
     strips=sizes_for_memory,
     concurrent=True,
     speed=GPU,
