@@ -216,3 +216,52 @@ def test_arguments_are_copied_by_kernels_in_any_order(length: int) -> None:
         assert computation.stats()["layout_copies"] == 1
     np.testing.assert_array_equal(found, value.transpose(1, 2, 0))
     np.testing.assert_array_equal(same, value)
+
+
+def looked_at(x: Any, way: str) -> Any:
+    """An array from behind, or some of it, or turned."""
+    ways = {
+        "back": lambda: x[:, ::-1],
+        "below": lambda: x[::-1],
+        "around": lambda: x[::-1, ::-1],
+        "seconds": lambda: x[:, 1::2],
+        "thirds": lambda: x[:, ::3],
+        "fourths": lambda: x[:, 3::4],
+        "backwards": lambda: x[:, ::-2],
+        "left": lambda: x.T[::-1],
+        "right": lambda: x.T[:, ::-1],
+    }
+    return ways[way]()
+
+
+WAYS = ["back", "below", "around", "seconds", "thirds", "fourths", "backwards", "left", "right"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("shape", [(3, 1), (17, 35), (40, 131)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_maps_of_what_is_seen_otherwise_are_what_they_mean(way: str, shape: tuple[int, int], dtype: str) -> None:
+    x, value = ng.placeholder(shape, dtype), np.arange(shape[0] * shape[1]).reshape(shape).astype(dtype)
+    y = looked_at(x, way)
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation([y, y + y, ng.numpy.sum(y * 2, axis=1)], x)(value)
+    seen = looked_at(value, way)
+    for one, other in zip(found, (seen, seen + seen, np.sum(seen * 2, axis=1)), strict=True):
+        np.testing.assert_array_equal(one, other.astype(one.dtype))
+
+
+def text_of(way: str) -> str:
+    x = ng.placeholder((64, 96))
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(looked_at(x, way), x)
+        computation(np.zeros((64, 96), np.float32))
+        return str(computation.source())
+
+
+def test_kernels_know_of_strides_that_are_worth_shuffles() -> None:
+    assert "i1 * -1" in text_of("back") and "i0 * 2" in text_of("seconds")
+
+
+@pytest.mark.parametrize("way", ["left", "right"])
+def test_what_is_turned_is_transposed_in_tiles(way: str) -> None:
+    assert "transpose_block" in text_of(way)

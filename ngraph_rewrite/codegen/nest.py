@@ -23,6 +23,8 @@ FUNCTIONS = frozenset(
 )
 _CHOICES = ("maximum", "minimum", "select")  # give one of their operands
 _STRIDE = re.compile(r"_s\d+$")
+# Strides that are worth being in the text of a kernel: backwards, and every second, third or fourth element.
+SHUFFLED = ("-1", "2", "3", "4")
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Operand:
     """An array seen from a loop nest: for each loop, its stride in elements.
 
     ``"0"`` means the loop does not move it (broadcast), ``"1"`` unit stride, ``"s"`` a stride given at run time.
+    That of the last loop may be one of `SHUFFLED`, which LLVM reads in vectors and shuffles.
     """
 
     dtype: str
@@ -95,7 +98,7 @@ class _Nest:
         if len(self.buffer_of) != len(self.operands):
             raise KernelError(f"{len(self.buffer_of)} buffers for {len(self.operands)} operands")
         for operand in self.operands:
-            if len(operand.strides) != self.rank or not set(operand.strides) <= {"0", "1", "s"}:
+            if len(operand.strides) != self.rank or not {*operand.strides} <= {"0", "1", "s", *SHUFFLED}:
                 raise KernelError(f"strides {operand.strides} do not fit a nest of rank {self.rank}")
             if operand.dtype not in DTYPES:
                 raise KernelError(f"no kernels for dtype {operand.dtype}")
@@ -241,7 +244,7 @@ def argument_lines(names: Sequence[str], steps: Iterable[Step] = ()) -> str:
 
 def place(name: str, operand: Operand) -> str:
     """The index, in elements, of an operand at the current loop indices."""
-    factors = {"1": "i{dim}", "s": "i{dim} * {name}_s{dim}"}
+    factors = {"1": "i{dim}", "s": "i{dim} * {name}_s{dim}"} | {s: f"i{{dim}} * {s}" for s in SHUFFLED}
     terms = [factors[s].format(dim=d, name=name) for d, s in enumerate(operand.strides) if s != "0"]
     return " + ".join(terms) or "0"
 

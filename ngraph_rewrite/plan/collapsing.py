@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.plan.nests import Position
 from ngraph_rewrite.plan.numbers import constants
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.scalar_programs import JointProgram, RowProgram, ScalarProgram
 from ngraph_rewrite.plan.shares import Grid, Share
 from ngraph_rewrite.plan.spaces import Space, Told, numbered
 from ngraph_rewrite.plan.told_loops import is_streamed, with_short_loop, with_short_rows
+from ngraph_rewrite.plan.views import Layout
 
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
@@ -42,7 +44,7 @@ class Collapsed(NamedTuple):
 def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     """The kernel of a program: store the value at every index."""
     steps, numbers, literals = constants(program.steps)
-    program = program._replace(steps=steps)
+    program = forward(program._replace(steps=steps))
     space = Space(program, [program.store], [False] * len(program.shape))
     loads = space.operands()
     buffers = tuple(len(loads) if same else i for i, same in enumerate(program.in_place)) + (len(loads),)
@@ -55,6 +57,27 @@ def collapsed(program: ScalarProgram, renderer: Renderer) -> Collapsed:
     source = _rendered(nest, literals, renderer, renderer.form(nest, space.sizes))
     share = space.share(nest, renderer)
     return Collapsed(source, space.sizes, space.loads(), (space.told(program.store),), share, numbers)
+
+
+def forward(program: ScalarProgram) -> ScalarProgram:
+    """The program with loops the other way round that go backwards through memory, but for the last one.
+
+    What is turned by 90 degrees is then transposed in tiles, into rows that follow each other backwards.
+    """
+    last = max((k for k, n in enumerate(program.shape) if n > 1), default=0)
+    steps = [{layout.strides[k] for _, layout in program.loads} - {0} for k in range(len(program.shape))]
+    back = [k for k, n in enumerate(program.shape) if n > 1 and k != last and steps[k] == {-1}]
+    if not back or any(isinstance(attribute, Position) for *_, attribute in program.steps):
+        return program
+
+    def laid(layout: Layout) -> Layout:
+        offset = layout.offset + sum(layout.strides[k] * (program.shape[k] - 1) for k in back)
+        return layout._replace(
+            offset=offset, strides=tuple([-s if k in back else s for k, s in enumerate(layout.strides)])
+        )
+
+    loads = tuple([(dtype, laid(layout)) for dtype, layout in program.loads])
+    return program._replace(loads=loads, store=laid(program.store))
 
 
 @lru_cache(maxsize=_PROGRAMS)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import NamedTuple
 
-from ngraph_rewrite.codegen.loops import MapNest, Operand, RowNest, Step
+from ngraph_rewrite.codegen.loops import SHUFFLED, MapNest, Operand, RowNest, Step
 from ngraph_rewrite.plan.nests import Position, Value
 from ngraph_rewrite.plan.numbers import attributes
 from ngraph_rewrite.plan.renderer import Renderer
@@ -46,10 +46,17 @@ class Space:
         return tuple(layout.strides[g[-1]] for g in self.groups)
 
     def told(self, layout: Layout) -> Told:
-        return Told(layout.offset, tuple([s for s in self.strides(layout) if s not in (0, 1)]))
+        strides = zip(self.strides(layout), self._texts(layout), strict=True)
+        return Told(layout.offset, tuple([s for s, text in strides if text == "s"]))
 
     def operand(self, dtype: str, layout: Layout) -> Operand:
-        return Operand(dtype, tuple("0" if s == 0 else "1" if s == 1 else "s" for s in self.strides(layout)))
+        return Operand(dtype, self._texts(layout))
+
+    def _texts(self, layout: Layout) -> tuple[str, ...]:
+        """What kernels know of the strides of a layout."""
+        *others, last = [str(s) for s in self.strides(layout)] or [""]
+        found = [*(s if s in ("0", "1") else "s" for s in others), last if last in ("0", "1", *SHUFFLED) else "s"]
+        return tuple(found) if last else ()
 
     def operands(self) -> tuple[Operand, ...]:
         return tuple(self.operand(dtype, layout) for dtype, layout in self.program.loads)
