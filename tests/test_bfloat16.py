@@ -289,3 +289,29 @@ def test_limits_are_asked_for() -> None:
     assert float(nx.finfo("bfloat16").eps) == 2.0**-7
     assert nx.isdtype("bfloat16", "real floating") and nx.isdtype("bfloat16", "numeric")
     assert nx.can_cast("bfloat16", "float32") and not nx.can_cast("bfloat16", "float16")
+
+
+@pytest.mark.parametrize("axis", [0, 1, None], ids=str)
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_sums_of_sixteen_bits_are_those_of_float64_rounded(dtype: str, axis: int | None) -> None:
+    """Sums in float32 of few of them at a time."""
+    value = np.random.default_rng(8).normal(2, 3, (75, 301)).astype(dtype)
+    x = ng.placeholder(value.shape, dtype)
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(ng.numpy.sum(x, axis=axis), x)(value)
+    wide = value.astype(np.float64).sum(axis=axis)
+    off = np.abs(found.astype(np.float64) - wide)
+    assert np.all(off <= 0.501 * np.abs(wide) * 2.0 ** (-7 if dtype == "bfloat16" else -10))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sums_of_the_greatest_and_of_the_least_bfloat16_are_right(axis: int) -> None:
+    """In float32 the first ones would be infinite on the way; of a 256th of the least ones nothing is lost."""
+    greatest, least = float(ml_dtypes.finfo(BFLOAT16).max), 2.0**-133
+    columns = np.array([[greatest] * 300 + [-greatest] * 299, [least] * 599, [np.inf] + [0.0] * 598], BFLOAT16)
+    value = np.ascontiguousarray(np.tile(columns, (9, 1)) if axis else np.tile(columns, (9, 1)).T)
+    x = ng.placeholder(value.shape, "bfloat16")
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(ng.numpy.sum(x, axis=axis), x)(value)
+    expected = np.tile(np.array([greatest, 599 * least, np.inf]).astype(BFLOAT16), 9)
+    np.testing.assert_array_equal(found.astype(np.float64), expected.astype(np.float64))

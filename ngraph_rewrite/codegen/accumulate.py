@@ -2,9 +2,10 @@
 """How each kind of reduction starts, takes in a value, and ends: as lines of text over accumulator names.
 
 An accumulator is one or two variables. Sums and products of floats are kept in float64. Sums along memory go by blocks:
-of float64, the rounding errors of adding blocks are kept as well; of float16, of products and of what functions give in
-float32, blocks are summed in float32, in as many sums as there are lanes in some vectors. So they are as accurate as
-pairwise summation.
+of float64, the rounding errors of adding blocks are kept as well; of floats of 16 bits, of products and of what
+functions give in float32, blocks are summed in float32, in as many sums as there are lanes in some vectors. So they are
+as accurate as pairwise summation. A bfloat16 may be as large as a float32: so a 256th of each is summed, for which none
+is too small.
 """
 
 from collections.abc import Callable
@@ -43,12 +44,18 @@ class Accumulator:
         """The lines before and after a block."""
         name = self.variables[0][0]
         if self.narrow:
-            return [f"{name} = {literal(0, self.dtype)}"], [f"{name}_total += to_float64({name})"]
+            return [f"{name} = {literal(0, self.dtype)}"], [f"{name}_total += {self.widened}"]
         return [f"{name}_total = {name}", f"{name} = 0.0"], [
             f"{name}_sum = {name}_total + {name}",
             f"{name}_error += rounding_error({name}_total, {name}, {name}_sum)",
             f"{name} = {name}_sum",
         ]
+
+    @property
+    def widened(self) -> str:
+        """The sum of a block that was summed in float32, in float64."""
+        whole = " * 256.0" if self.dtype == "bfloat16" else ""
+        return f"to_float64({self.variables[0][0]}){whole}"
 
     @property
     def result_dtype(self) -> str:
@@ -117,6 +124,8 @@ def combined(item: Accumulator, value: str, *, free_order: bool) -> list[str]:
     if item.guarded:
         lines = [f"{name} = number_{item.kind[-3:]}({name}, {value})"]
         return [*lines, f"{name}_nan = {name}_nan | ({value} != {value})"]
+    if item.narrow and item.dtype == "bfloat16":
+        value = f"{value} * {literal(1 / 256, 'float32')}"
     return [f"{name} = {_COMBINE[item.kind](item, name, cast(value, item.dtype, held), free_order)}"]
 
 

@@ -17,13 +17,14 @@ from functools import cached_property
 from ngraph_rewrite.codegen.accumulate import Accumulator, combined, ending, followed, initial
 from ngraph_rewrite.codegen.form import Form
 from ngraph_rewrite.codegen.nest import place
-from ngraph_rewrite.codegen.scalar import is_real, literal
+from ngraph_rewrite.codegen.scalar import HALVES, is_real, literal
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.types.dtypes import as_dtype
 
 # Indices of a row that one loop over lanes takes in, where a value takes few steps. Memory is read in as many places;
-# all of them, and accumulators, may fall on one set of the first cache, which has 8 lines.
-_AT_A_TIME = 6
+# all of them, and accumulators, may fall on one set of the first cache, which has 8 lines. Numbers of 16 bits
+# are summed in float32 first.
+_AT_A_TIME, _HALVES_AT_A_TIME = 6, 12
 _FEW = 6
 # Elements of an operand that are asked for together, and how far ahead: of float32, 16 KiB.
 _PIECE, _AHEAD = 64, 4096
@@ -75,6 +76,8 @@ class _Columns:
         """The dtype of each accumulator variable, and the number of its buffer."""
         form = self.form
         every = [variable for r in form.nest.reductions for variable in form.accumulators[r].variables]
+        items = [self._item(r, kept=True) for r in form.nest.reductions]
+        every += [(item.variables[0][0], "float32") for item in items if item.narrow]
         first = form.first_buffer + len(form.stages.workspaces)
         return {name: (dtype, first + i) for i, (name, dtype) in enumerate(every)}
 
@@ -111,11 +114,13 @@ class _Columns:
         taken = self._take_in(number, kept=True)
         variables = [line for r in form.stages.reductions(number) for line in self._begun(r)]
         ends = [line for r in form.stages.reductions(number) for line in self._ended(r)]
-        count = form.ahead or _AT_A_TIME
+        narrow = all(self._item(r, kept=True).narrow for r in form.stages.reductions(number))
+        count = form.ahead or (_HALVES_AT_A_TIME if narrow else _AT_A_TIME)
         steps = [[f"i{dim} = at + {k}", *values, *taken] for k in range(count)]
         inside = read + variables + [line for step in steps for line in step] + ends
         many = self._pieces(inside, dim, count) if form.ahead else self._lane_loop(inside)
-        one = self._lane_loop(read + variables + [f"i{dim} = at", *values, *taken] + ends)
+        one = self._lane_loop(read + variables + [f"i{dim} = at", *values, *taken] + ends) + self._widened(number)
+        many += self._widened(number)
         if count == 1:
             return [f"for at in range(n{dim}):", indented("\n".join(many), 4)]
         return [
@@ -155,24 +160,47 @@ class _Columns:
         for reduction in form.stages.reductions(number):
             item, operand = self._item(reduction, kept), form.operand(reduction)
             two = len(item.variables) == 2
-            taken = followed(item, operand, form.position()) if two else combined(item, operand, free_order=False)
+            taken = followed(item, operand, form.position()) if two else combined(item, operand, free_order=item.narrow)
             lines += taken if kept else [*self._load_variables(reduction), *taken, *self._store_variables(reduction)]
         return lines + form.keep(number) + [form.store(i) for i in form.stages.stores(number)]
 
     def _item(self, reduction: int, kept: bool) -> Accumulator:
-        """An accumulator; for NaN one looks beside an extremum that takes in several values."""
+        """An accumulator; for NaN one looks beside an extremum that takes in several values.
+
+        Several floats of 16 bits are summed in float32 before they are added to the others.
+        """
         item = self.form.accumulators[reduction]
+        if kept and item.kind == "sum" and item.dtype in HALVES:
+            return replace(item, narrow=True, variables=((f"{item.variables[0][0]}_few", item.dtype),))
         return replace(item, guarded=True) if kept and item.kind in ("max", "min") and is_real(item.dtype) else item
 
     def _begun(self, reduction: int) -> list[str]:
         """Before several values are taken in."""
         item = self._item(reduction, kept=True)
         name = item.variables[0][0]
+        if item.narrow:
+            return item.block_lines[0]
         return self._load_variables(reduction) + [f"{name}_nan = {name} != {name}"] * item.guarded
 
     def _ended(self, reduction: int) -> list[str]:
         """After that."""
-        return ending(self._item(reduction, kept=True)) + self._store_variables(reduction)
+        item = self._item(reduction, kept=True)
+        if item.narrow:
+            name = item.variables[0][0]
+            return [f"store_float32({name}_lanes, lane, {name}, {self.variables[name][1]})"]
+        return ending(item) + self._store_variables(reduction)
+
+    def _widened(self, number: int) -> list[str]:
+        """The loop that adds what was summed in float32: one of its own, as vectors of both widths would be short."""
+        lines = list[str]()
+        for reduction in self.form.stages.reductions(number):
+            item, (name, _) = self._item(reduction, kept=True), self.form.accumulators[reduction].variables[0]
+            if item.narrow:
+                few = item.variables[0][0]
+                lines += self._load_variables(reduction)
+                lines += [f"{few} = load_float32({few}_lanes, lane, {self.variables[few][1]})"]
+                lines += [f"{name} = {name} + {item.widened}", *self._store_variables(reduction)]
+        return self._lane_loop(lines) if lines else []
 
     def between(self, number: int) -> list[str]:
         """Before a pass: what the passes so far say about each row, and accumulators as they begin."""

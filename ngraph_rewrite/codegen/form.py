@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ngraph_rewrite.codegen.accumulate import Accumulator, accumulator, result
 from ngraph_rewrite.codegen.nest import RowNest, place, step_line, store_line, stored_name, value_line
-from ngraph_rewrite.codegen.scalar import cast
+from ngraph_rewrite.codegen.scalar import HALVES, cast
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.codegen.stages import Stages
 
@@ -84,11 +84,11 @@ class Form:
         return found
 
     def _is_rounded(self, value: int) -> bool:
-        """Whether a value is a product, or a float16, or one that was cast."""
+        """Whether a value is a product, or a float of 16 bits, or a float16 that was cast."""
         step = self.nest.steps[value - len(self.nest.loads)] if value >= len(self.nest.loads) else None
         origin = step.operands[0] if step is not None and step.op == "cast" else value
         is_product = step is not None and step.op == "multiply"
-        return is_product or "float16" in (self.nest.dtypes[value], self.nest.dtypes[origin])
+        return is_product or self.nest.dtypes[value] in HALVES or self.nest.dtypes[origin] == "float16"
 
     def operand(self, reduction: int) -> str:
         """The name of the value that is reduced."""
