@@ -67,3 +67,17 @@ def test_dtypes_that_do_not_fit_are_errors(family: Any, x: ng.Op) -> None:
         family.argmax(x, dtype="float32")
     with pytest.raises(ng.DTypeError, match="sum: dtype complex64 is not supported"):
         family.sum(x, dtype="complex64")
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16"])
+@pytest.mark.parametrize("shape", [(70_000,), (3, 33_000), (5, 40)], ids=str)
+def test_sums_of_short_integers_are_exact(dtype: str, shape: tuple[int, ...]) -> None:
+    """They are summed in 32 bits, block by block: of the greatest and the least, blocks just fit."""
+    x = ng.placeholder(shape, dtype)
+    limits = (False, True) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation([ng.numpy.sum(x, axis=-1), ng.numpy.sum(x)], x)
+        for limit in limits:
+            value = np.full(shape, limit, dtype)
+            for found, expected in zip(computation(value), (value.sum(axis=-1), value.sum()), strict=True):
+                np.testing.assert_array_equal(found, expected)

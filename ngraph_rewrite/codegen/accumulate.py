@@ -44,7 +44,7 @@ class Accumulator:
         """The lines before and after a block."""
         name = self.variables[0][0]
         if self.narrow:
-            return [f"{name} = {literal(0, self.dtype)}"], [f"{name}_total += {self.widened}"]
+            return [f"{name} = {literal(0, self.variables[0][1])}"], [f"{name}_total += {self.widened}"]
         return [f"{name}_total = {name}", f"{name} = 0.0"], [
             f"{name}_sum = {name}_total + {name}",
             f"{name}_error += rounding_error({name}_total, {name}, {name}_sum)",
@@ -54,8 +54,15 @@ class Accumulator:
     @property
     def widened(self) -> str:
         """The sum of a block that was summed in float32, in float64."""
+        if self.is_short:
+            return cast(self.variables[0][0], "int32", self.dtype)
         whole = " * 256.0" if self.dtype == "bfloat16" else ""
         return f"to_float64({self.variables[0][0]}){whole}"
+
+    @property
+    def is_short(self) -> bool:
+        """Whether its blocks are summed in 32 bits, of integers that have 16 at most."""
+        return self.narrow and self.dtype in ("int64", "uint64")
 
     @property
     def result_dtype(self) -> str:
@@ -63,12 +70,15 @@ class Accumulator:
         return self.variables[-1][1] if self.kind in ("argmax", "argmin", "any", "all") else self.dtype
 
 
-def accumulator(kind: str, dtype: str, number: int, *, in_blocks: bool, narrow: bool = False) -> Accumulator:
+def accumulator(
+    kind: str, dtype: str, number: int, *, in_blocks: bool, narrow: bool = False, short: bool = False
+) -> Accumulator:
     """Return the accumulator of reduction ``number`` over values of a dtype.
 
     Args:
         in_blocks: Whether it is a single variable, and its sums may go by blocks.
         narrow: Whether blocks are summed in float32 if its values are held so.
+        short: Whether its values are integers of 16 bits at most that were widened: their blocks are summed in 32.
     """
     name = f"a{number}"
     guarded = in_blocks and is_real(dtype) and kind in ("max", "min", "argmax", "argmin")
@@ -81,6 +91,8 @@ def accumulator(kind: str, dtype: str, number: int, *, in_blocks: bool, narrow: 
     wide = kind in ("sum", "prod") and is_real(dtype)
     if narrow and kind == "sum" and held(dtype) == "float32":
         return Accumulator(kind, dtype, ((name, dtype),), narrow=True)
+    if short and in_blocks and kind == "sum":
+        return Accumulator(kind, dtype, ((name, "int32"),), narrow=True)
     compensated = in_blocks and kind == "sum" and dtype == "float64"
     return Accumulator(kind, dtype, ((name, "float64" if wide else dtype),), compensated)
 
@@ -96,7 +108,8 @@ def beginning(item: Accumulator) -> list[str]:
     """Return the lines that set each variable, and what blocks are added to, before any value is seen."""
     lines = [f"{name} = {text}" for (name, _), text in zip(item.variables, initial(item), strict=True)]
     name = item.variables[0][0]
-    lines += [f"{name}_error = 0.0"] * item.compensated + [f"{name}_total = 0.0"] * item.narrow
+    lines += [f"{name}_error = 0.0"] * item.compensated
+    lines += [f"{name}_total = {literal(0, item.dtype) if item.is_short else '0.0'}"] * item.narrow
     return lines + [f"{name}_nan = False"] * item.guarded
 
 
@@ -151,7 +164,7 @@ def _extremum(item: Accumulator, name: str, value: str, free_order: bool) -> str
 def _arithmetic(op: str, free: str) -> Callable[[Accumulator, str, str, bool], str]:
     def text(item: Accumulator, name: str, value: str, free_order: bool) -> str:
         held = item.variables[0][1]
-        if free_order and (held == "float64" or item.narrow):
+        if free_order and (held == "float64" or (item.narrow and not item.is_short)):
             return f"{free}({name}, {value})"
         return expression(op, held, [name, value], {}, [held, held])
 
@@ -174,6 +187,7 @@ def result(item: Accumulator, given: str) -> str:
     """Return the line that gives a name the result."""
     name, held = item.variables[-1]
     if item.narrow:
-        return f"{given} = {cast(f'{name}_total', 'float64', item.result_dtype)}"
+        total = item.dtype if item.is_short else "float64"
+        return f"{given} = {cast(f'{name}_total', total, item.result_dtype)}"
     text = f"compensated({name}, {name}_error)" if item.compensated else name
     return f"{given} = {cast(text, held, item.result_dtype)}"

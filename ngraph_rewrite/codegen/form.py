@@ -80,8 +80,17 @@ class Form:
             # functions then have vectors of one width; numbers of 16 bits, and products, which are rounded to float32,
             # are added up in float32 with next to no error beside that
             narrow = self.stages.has_functions(self.nest.stages[value] - 1) or self._is_rounded(step.operands[0])
-            found[value] = accumulator(step.op, dtype, number, in_blocks=in_blocks, narrow=in_blocks and narrow)
+            short = self.nest.long and self._is_widened(step.operands[0])
+            narrow = in_blocks and narrow
+            found[value] = accumulator(step.op, dtype, number, in_blocks=in_blocks, narrow=narrow, short=short)
         return found
+
+    def _is_widened(self, value: int) -> bool:
+        """Whether a value is an integer of 64 bits that was one of 16 at most, or a bool."""
+        step = self.nest.steps[value - len(self.nest.loads)] if value >= len(self.nest.loads) else None
+        if step is None or step.op != "cast" or step.dtype not in ("int64", "uint64"):
+            return False
+        return self.nest.dtypes[step.operands[0]] in ("bool", "int8", "uint8", "int16", "uint16")
 
     def _is_rounded(self, value: int) -> bool:
         """Whether a value is a product, or a float of 16 bits, or a float16 that was cast."""

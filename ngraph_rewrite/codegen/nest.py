@@ -149,12 +149,14 @@ class RowNest(_Nest):
         few: The length of the last loop if it is told, as it is short; else 0. If rows lie along it, every stride given
             at run time along the loop before it is as long.
         filled: Whether what is left of a row behind whole vectors is taken as a part of one.
+        long: Whether rows are so long that integers of 16 bits at most are summed in 32, block by block.
     """
 
     reduced: tuple[bool, ...] = ()
     totals: tuple[int, ...] = ()
     few: int = field(default=0, kw_only=True)
     filled: bool = field(default=False, kw_only=True)
+    long: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         self._check()

@@ -25,6 +25,7 @@ _PLACES = ("argmax", "argmin")
 _PLACED = tuple(dtype for dtype in DTYPES if dtype not in ("bool", *HALVES))
 _AHEAD = 8192  # bytes from what is read to what is asked for then
 _BLOCK = 512  # elements of a float64 sum between two compensated additions
+_SHORT_BLOCK = 1 << 15  # integers of 16 bits whose sum has 32
 
 
 def rows(form: Form) -> list[str]:
@@ -242,8 +243,9 @@ def _places(form: Form, number: int, reductions: Sequence[int]) -> list[str]:
 
 def _blocks(dim: int, inner: list[str], sums: list[Accumulator], first: list[str]) -> list[str]:
     """A loop in blocks: in each, some sums are taken apart; some lines come first."""
-    narrow = any(item.narrow for item in sums)
-    length = "sums" if narrow else str(_BLOCK)
+    narrow = any(item.narrow and not item.is_short for item in sums)
+    short = all(item.is_short for item in sums) and sums
+    length = "sums" if narrow else str(_SHORT_BLOCK if short else _BLOCK)
     lines = [f"block_stop = min(block + {length}, n{dim})", *first]
     lines += [line for item in sums for line in item.block_lines[0]]
     lines += [f"for i{dim} in range(block, block_stop):", indented("\n".join(inner), 4)]

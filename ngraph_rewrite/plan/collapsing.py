@@ -20,6 +20,8 @@ from ngraph_rewrite.plan.views import Layout
 
 # Structures that are remembered: of programs with their lengths, and of kernels, which have none.
 _PROGRAMS, _KERNELS = 1 << 12, 1 << 12
+# Integers of a row whose sum is taken in other vectors than that of fewer: LLVM's steps are longer then.
+_LONG = 512
 
 
 class Collapsed(NamedTuple):
@@ -134,7 +136,9 @@ def _row_nest(program: RowProgram, renderer: Renderer) -> tuple[Space, RowNest]:
     totals, rows = tuple(map(number, program.totals)), tuple(space.reduced)
     results = [at for _, at in stores]
     streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, loads, results, scattered=sum(rows) > 1)
-    nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed)
+    integers = any(step.op == "sum" and step.dtype in ("int64", "uint64") for step in steps)
+    long = integers and bool(rows) and rows[-1] and space.sizes[-1] >= _LONG
+    nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed, long=long)
     if streamed or totals or not renderer.written_out or sum(rows) != 1:
         return space, nest
     return space, with_short_rows(nest, space)
