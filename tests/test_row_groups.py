@@ -465,3 +465,18 @@ def test_a_variable_that_is_written_twice_holds_what_was_written_last(items: Any
             states.append(transformer.computation([ng.sequential([*steps, b + 0]), *steps, b])())
     for one, other in zip(*states, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+@pytest.mark.parametrize("axis", [None, 1], ids=str)
+def test_of_what_is_no_number_extrema_find_none(axis: int | None) -> None:
+    """Whatever else there is, infinities too; where there is nothing else, NaN; others look for NaN as before."""
+    nan, inf = np.nan, np.inf
+    value = np.tile(np.float32([[nan, -inf, nan], [nan, nan, nan], [1, nan, -2], [inf, nan, -inf]]), (1, 40))
+    x = ng.placeholder(value.shape)
+    instead = ng.numpy.max(ng.numpy.where(ng.numpy.isnan(x), nan, x), axis=axis)
+    returns = [ng.numpy.nanmax(x, axis=axis), ng.numpy.nanmin(x, axis=axis), instead]
+    with ng.make_transformer("cpu") as transformer:
+        greatest, least, other = transformer.computation(returns, x)(value)
+    np.testing.assert_array_equal(greatest, inf if axis is None else [-inf, nan, 1, inf])
+    np.testing.assert_array_equal(least, -inf if axis is None else [-inf, nan, -2, -inf])
+    assert np.isnan(other).all()

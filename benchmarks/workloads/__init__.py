@@ -22,10 +22,11 @@ from benchmarks.workloads import (
     rows,
     sorting,
     spectra,
+    views,
 )
 
 FAMILIES = (
-    elementwise, layouts, rows, reductions, sorting, counts, lookups, products, convolutions, pooling, networks,
+    elementwise, layouts, views, rows, reductions, sorting, counts, lookups, products, convolutions, pooling, networks,
     recurrent, mapped, attention, factors, spectra,
 )  # fmt: skip
 

@@ -8,7 +8,9 @@ in explicit vectors take its two innermost loops; for a place, of all but floats
 Rows of few elements are written out, and vectors are made of rows that lie side by side (`short_loops`).
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from ngraph_rewrite.codegen.accumulate import NOWHERE, Accumulator, beginning, combined, ending, located
 from ngraph_rewrite.codegen.form import Form
@@ -67,7 +69,7 @@ def _pass(form: Form, number: int) -> list[str]:
     body = [
         line
         for r, item in zip(reductions, items, strict=True)
-        for line in combined(item, _taken(form, r, item), free_order=True)
+        for line in combined(item, _taken(form, r, item), free_order=True)[: 1 if _is_number(form, r, item) else None]
     ]
     streams, first = _streams(form, number), form.first_buffer + len(form.spare)
     body += form.add_up(number) + form.keep(number)
@@ -92,6 +94,19 @@ def _taken(form: Form, reduction: int, item: Accumulator) -> str:
     if step is None or not item.guarded or step.op != "select" or step.operands[0] < first:
         return name
     return f"overwritten({name})" if steps[step.operands[0] - first].op == "isnan" else name
+
+
+def _is_number(form: Form, reduction: int, item: Accumulator) -> bool:
+    """Whether what is taken in is no NaN, so that none need be looked for: an infinity was chosen for each."""
+    steps, first = form.nest.steps, len(form.nest.loads)
+    value = form.stages.operands(reduction)[0]
+    step = steps[value - first] if value >= first else None
+    if step is None or not item.guarded or step.op != "select" or min(step.operands[:2]) < first:
+        return False
+    asked, chosen = (steps[v - first] for v in step.operands[:2])
+    value_of: Any = dict(chosen.attributes).get("value", 0)
+    infinite = chosen.op == "constant" and abs(value_of) == math.inf
+    return infinite and asked.op == "isnan" and asked.operands == step.operands[2:]
 
 
 def _reads_alone(form: Form, number: int) -> bool:
