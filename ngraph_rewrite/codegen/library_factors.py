@@ -32,11 +32,8 @@ def _update(dtype: str, place: str, factor: str, buffer: int = 2) -> str:
     return "\n".join([*factors, "for j in range(left, end):", *nested(lines), "i += 1"])
 
 
-def _factors(kernel: str, dtype: str, target: str) -> Source:
+def _factors(kernel: str, dtype: str) -> Source:
     has_dtype(dtype, DTYPES, kernel)
-    names = tuple("count n x x_between x_down x_along y".split())
-    if target != "cpu":
-        return rendered(kernel, names, target, dtype=dtype, threads=str(THREADS))
     size = f"{dtype[-2:]} // 8"
     matrix = f"y + at * {size}"
     unit = f"select(n - first > {2 * COLUMNS} * (workers + 1), {COLUMNS}, {2 * WIDTH})"
@@ -44,8 +41,8 @@ def _factors(kernel: str, dtype: str, target: str) -> Source:
     chunks, time = "lesser(chunk_start(right_of + unit - 1, 1, unit), 4 * workers + 4)", "right_of * right_of"
     lines = [f"right_of, unit = n - first - wide, {unit}", *launch_lines("eliminate", given, chunks, time)]
     launch = "\n".join(["if first + wide < n:", *nested(lines)])
-    names = (*names, "space", "room", "eliminate")
-    return rendered(kernel, names, target, dtype=dtype, team=BEGIN, width=str(WIDTH), size=size, launch=launch)
+    names = tuple("count n x x_between x_down x_along y space room eliminate".split())
+    return rendered(kernel, names, dtype=dtype, team=BEGIN, width=str(WIDTH), size=size, launch=launch)
 
 
 @cache
@@ -85,45 +82,41 @@ def render_eliminate(dtype: str, symmetric: bool) -> Source:
 
 
 @cache
-def render_cholesky(dtype: str, target: str = "cpu") -> Source:
+def render_cholesky(dtype: str) -> Source:
     """Return the kernel of lower factors of ``count`` matrices of n rows and columns with strides, in elements.
 
-    On the CPU ``space`` has ``room`` bytes for each thread, and ``eliminate`` is the kernel that updates columns.
+    ``space`` has ``room`` bytes for each thread, and ``eliminate`` is the kernel that updates columns.
 
     >>> render_cholesky("float32").signature
     ('count', 'n', 'x', 'x_between', 'x_down', 'x_along', 'y', 'space', 'room', 'eliminate')
     """
-    return _factors("cholesky", dtype, target)
+    return _factors("cholesky", dtype)
 
 
 @cache
-def render_lu(dtype: str, target: str = "cpu") -> Source:
+def render_lu(dtype: str) -> Source:
     """Return the kernel of factors of ``count`` matrices with exchanged rows, and of the row that each was.
 
-    >>> render_lu("float32", "cuda").signature
-    ('count', 'n', 'x', 'x_between', 'x_down', 'x_along', 'y')
+    >>> render_lu("float32").signature[-3:]
+    ('space', 'room', 'eliminate')
     """
-    return _factors("lu", dtype, target)
+    return _factors("lu", dtype)
 
 
 @cache
-def render_triangular_solve(dtype: str, lower: bool, unit: bool, target: str = "cpu") -> Source:
+def render_triangular_solve(dtype: str, lower: bool, unit: bool) -> Source:
     """Return the kernel of solutions (count, n, m) of triangles `a` and right sides `b` with strides, in elements.
-
-    On a GPU a block has some ``columns``.
 
     >>> render_triangular_solve("float32", True, False).signature[:8]
     ('count', 'n', 'm', 'a', 'a_between', 'a_down', 'a_along', 'b')
     """
     has_dtype(dtype, DTYPES, "triangular_solve")
-    names = tuple("count n m a a_between a_down a_along b b_between b_down b_along y".split())
+    names = tuple("count n m a a_between a_down a_along b b_between b_down b_along y space room".split())
     factor = f"load_{dtype}(a, triangle + i * a_down + (first {'+' if lower else '-'} {{k}}) * a_along, 1)"
     update = _update(dtype, "at + i * m + j", factor)
-    ways = {"step": "1", "first": "done", "begin": "done", "last": "n", "row": "done", "below": "done + 1"}
+    ways = {"step": "1", "first": "done", "begin": "done", "last": "n"}
     if not lower:
-        ways = {"step": "-1", "first": "n - 1 - done", "begin": "0", "last": "n - done", "row": "n - 1 - done"}
-        ways["below"] = "0"
+        ways = {"step": "-1", "first": "n - 1 - done", "begin": "0", "last": "n - done"}
     ways |= {"divided": "value" if unit else "value / pivot"}
     holes = {"dtype": dtype, "width": str(WIDTH), "columns": str(COLUMNS)}
-    names = (*names, "space", "room") if target == "cpu" else (*names, "columns")
-    return rendered("triangular_solve", names, target, update=update, **holes, **ways)
+    return rendered("triangular_solve", names, update=update, **holes, **ways)

@@ -296,14 +296,42 @@ def test_numbers_of_distributions_are_those_of_other_targets(dtype: str) -> None
 
 
 @few
-@given(st.sampled_from(["float32", "float64"]), WIDTHS, st.integers(0, 7), WIDTHS, st.booleans(), st.booleans(), SEEDS)
-def test_factors_and_what_they_solve_are_those_of_numpy(
+@given(st.sampled_from(["float32", "float64"]), WIDTHS, LENGTHS, st.booleans(), st.booleans(), SEEDS)
+def test_factors_are_those_of_numpy(dtype: str, count: int, n: int, shared: bool, edges: bool, seed: int) -> None:
+    """Also of several panels, by one block for each matrix, or by several blocks and a launch for each panel."""
+    x = numbers((count, n, n), dtype, seed) if edges else whole((count, n, n), dtype, seed)
+    agrees(lambda x: semi.qr(x), x[:, :5, :3] if n >= 3 else x)
+    with patch.multiple(device_factors, WIDTH=4, COLUMNS=2, _WHOLE=0 if shared else n, _ROWS=3):
+        agrees(lambda x: semi.lu(x), x)
+        positive = (x.swapaxes(1, 2) @ x + np.eye(n)).astype(dtype) if not edges else x
+        agrees(lambda x: semi.cholesky(ng.numpy.matrix_transpose(x)), positive)
+
+
+@few
+@given(st.sampled_from(["float32", "float64"]), WIDTHS, LENGTHS, WIDTHS, st.booleans(), st.booleans(), SEEDS)
+def test_solutions_for_triangles_are_those_of_numpy(
     dtype: str, count: int, n: int, m: int, lower: bool, unit: bool, seed: int
 ) -> None:
-    rng = np.random.default_rng(seed)
-    x, b = (rng.integers(-2, 3, (count, n, k)).astype(dtype) for k in (n, m))
-    agrees(lambda x: semi.lu(x), x)
-    agrees(lambda x: semi.qr(x), np.concatenate([x, b], axis=2).swapaxes(1, 2))
-    agrees(lambda x: semi.cholesky(ng.numpy.matrix_transpose(x)), x + n * np.eye(n, dtype=dtype))
-    with patch.object(device_factors, "_COLUMNS", 2):
-        agrees(lambda a, b: semi.triangular_solve(a, b, lower=lower, unit=unit), x, b)
+    a, b = whole((count, n, n), dtype, seed), numbers((count, n, m), dtype, seed + 1)
+    with patch.multiple(device_factors, WIDTH=4, SIDE=2):
+        agrees(lambda a, b: semi.triangular_solve(a, b, lower=lower, unit=unit), a, b)
+
+
+def whole(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    """Small whole numbers, of which many are alike."""
+    return np.random.default_rng(seed).integers(-2, 3, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("op", ["cholesky", "lu", "triangular_solve"])
+def test_factors_of_more_columns_than_a_panel_has(op: str, shared: bool) -> None:
+    n = device_factors.WIDTH + 3
+    x = np.random.default_rng(0).normal(size=(1, n, n))
+    x = (x @ x.swapaxes(1, 2)).astype("float32")
+    with patch.object(device_factors, "_WHOLE", 0 if shared else n):
+        if op == "triangular_solve":
+            agrees(lambda a, b: semi.triangular_solve(a, b, lower=shared, unit=False), x, x[:, :, :1].copy())
+        else:
+            assert (
+                agrees(lambda x: ng.make_op(f"semi.{op}", x), x) == [op] * [1, 2, 4][shared + (shared and op == "lu")]
+            )

@@ -10,7 +10,7 @@ from ngraph_rewrite.codegen.library_indexed import render_take_along
 from ngraph_rewrite.codegen.library_places import render_searchsorted
 from ngraph_rewrite.codegen.library_running import OPERATIONS, render_recurrence
 from ngraph_rewrite.plan.cuda.attention import attention_calls
-from ngraph_rewrite.plan.cuda.factors import factors_call, qr_call, triangular_call
+from ngraph_rewrite.plan.cuda.factors import cholesky_calls, lu_calls, qr_call, triangular_call
 from ngraph_rewrite.plan.cuda.grids import grid_for
 from ngraph_rewrite.plan.cuda.order import put_along_calls, scatter_calls, sort_calls
 from ngraph_rewrite.plan.cuda.pooling import pooling_call, unpooling_call
@@ -79,8 +79,8 @@ CALLS: dict[str, MakeCalls] = {
     "semi.argsort": sort_calls,
     "semi.searchsorted": _searchsorted,
     "semi.recurrence": _recurrence,
-    "semi.cholesky": factors_call,
-    "semi.lu": factors_call,
+    "semi.cholesky": cholesky_calls,
+    "semi.lu": lu_calls,
     "semi.qr": qr_call,
     "semi.triangular_solve": triangular_call,
     "semi.eigh": eigh_call,
