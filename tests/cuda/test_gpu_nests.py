@@ -184,6 +184,15 @@ def test_a_thread_has_registers_for_what_it_keeps_of_a_row(rank: int, places: in
     assert f"launch_bounds(512, {blocks})" in text
 
 
+def test_a_function_of_float64_has_registers_of_its_own() -> None:
+    """With half of them a softmax of float64 moved 256 bytes of each thread to memory and back."""
+    texts = [
+        render_rows(normalised(1, dtype), RowForm("block", places=4, near=near, threads=512, extent="part")).text
+        for dtype, near in (("float32", 4), ("float64", 2))
+    ]
+    assert "launch_bounds(512, 2)" in texts[0] and "launch_bounds(512, 1)" in texts[1]
+
+
 @given(SHAPES, st.sampled_from(DTYPES), st.sampled_from(sorted(REDUCTIONS)), st.integers(0, 99), st.data())
 @few
 def test_reductions_agree(shape: tuple[int, ...], dtype: str, kind: str, seed: int, data: st.DataObject) -> None:
@@ -276,15 +285,15 @@ def test_rows_that_share_weights_leave_the_first_cache_to_them(dtype: str) -> No
     assert "load4_once" not in render_rows(normalised(1), RowForm("block", places=2, threads=128, extent="whole")).text
 
 
-def normalised(axis: int) -> RowNest:
+def normalised(axis: int, dtype: str = "float32") -> RowNest:
     """A softmax over an axis of a matrix."""
-    matrix = Operand("float32", ("s", "1"))
+    matrix = Operand(dtype, ("s", "1"))
     steps = (
-        Step("max", "float32", (0,)),
-        Step("subtract", "float32", (0, 1)),
-        Step("exp", "float32", (2,)),
-        Step("sum", "float32", (3,)),
-        Step("divide", "float32", (3, 4)),
+        Step("max", dtype, (0,)),
+        Step("subtract", dtype, (0, 1)),
+        Step("exp", dtype, (2,)),
+        Step("sum", dtype, (3,)),
+        Step("divide", dtype, (3, 4)),
     )
     return RowNest(2, (matrix,), steps, ((5, matrix),), (0, 1), reduced=(axis == 0, axis == 1))
 

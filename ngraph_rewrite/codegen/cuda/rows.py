@@ -37,7 +37,7 @@ from ngraph_rewrite.codegen.cuda.lanes import (
 from ngraph_rewrite.codegen.cuda.passes import Passes
 from ngraph_rewrite.codegen.cuda.resident import Resident
 from ngraph_rewrite.codegen.library import rendered
-from ngraph_rewrite.codegen.nest import RowNest, signature
+from ngraph_rewrite.codegen.nest import FUNCTIONS, RowNest, signature
 from ngraph_rewrite.codegen.source import Source, indented
 from ngraph_rewrite.runtime.cuda.hardware import REGISTER_FILE
 
@@ -45,8 +45,8 @@ PLACES = 4  # of a row that are taken at once, four neighbours at each, where no
 MOST_STEPS = 24  # beyond which four indices at once take too many registers
 FEW_STEPS = 12  # the same of two, beside what is kept of a row
 # Registers of a thread beside what it keeps of a row: for each of what it finds in a pass (that, what another thread
-# found, and sums of neighbours), for an index of a place, and for all else.
-_FOR_EACH, _INDEX, _OTHERS = 4, 2, 24
+# found, and sums of neighbours), for an index of a place, for a function of float64, and for all else.
+_FOR_EACH, _INDEX, _FUNCTION, _OTHERS = 4, 2, 40, 24
 
 
 def render_rows(nest: RowNest, form: RowForm) -> Source:
@@ -85,7 +85,9 @@ class _Rows:
             sum(self.reductions[r].registers for r in self.stages.reductions(n)) for n in range(self.stages.passes)
         ]
         indices = _INDEX * len(self.nest.along) if len(self.nest.along) > 1 else 0  # else they are known beforehand
+        function = _FUNCTION * any(step.op in FUNCTIONS and step.dtype == "float64" for step in self.nest.steps)
         needed = form.places * (form.near * self.stages.registers + indices) + _FOR_EACH * max(found) + _OTHERS
+        needed += function
         return max(1, min(blocks, REGISTER_FILE // (threads * needed)))
 
     def _every_row(self) -> list[str]:
