@@ -16,11 +16,29 @@ from llvmlite import binding
 from llvmlite.binding.ffi import ObjectRef
 from llvmlite.binding.newpassmanagers import NewPassManager
 from numba import njit
-from numba.core import compiler, errors, interpreter, ir, ssa, typed_passes, types, untyped_passes
+from numba.core import (
+    compiler,
+    errors,
+    interpreter,
+    ir,
+    lowering,
+    ssa,
+    typed_passes,
+    typeinfer,
+    types,
+    untyped_passes,
+)
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-from numba.core.typed_passes import InlineOverloads, IRLegalization, NopythonRewrites, PreLowerStripPhis
+from numba.core.typed_passes import (
+    InlineOverloads,
+    IRLegalization,
+    NativeLowering,
+    NopythonRewrites,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
 from numba.core.untyped_passes import (
     GenericRewrites,
     InlineClosureLikes,
@@ -34,6 +52,7 @@ from numba.core.untyped_passes import (
 from ngraph_rewrite.garbage import garbage_collected
 from ngraph_rewrite.runtime.engine import ObjectCode, host_machine
 from ngraph_rewrite.runtime.first_passes import rewriting, translating
+from ngraph_rewrite.runtime.later_passes import inferring, writing
 from ngraph_rewrite.runtime.loop_marks import mark_loops
 from ngraph_rewrite.runtime.registries import read_registries
 from ngraph_rewrite.runtime.resolved import Resolved, resolving
@@ -47,6 +66,11 @@ _INSTEAD = {
     GenericRewrites: rewriting(untyped_passes),
     ReconstructSSA: assigning_once(untyped_passes, ssa),
     PreLowerStripPhis: handing_on(typed_passes, ir, untyped_passes.build_definitions),
+}
+# What tells of no errors, too.
+_UNTOLD = {
+    NopythonTypeInference: inferring(typed_passes, typeinfer, errors),
+    NativeLowering: writing(typed_passes, lowering, ir),
 }
 _OPTIONS = {"nopython": True, "error_model": "numpy"}
 # what the linker could see: functions that are not internal yet, and variables that modules share
@@ -205,9 +229,11 @@ class _Pipeline(compiler.CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        idle = _IDLE if self.state.flags.nrt else (*_IDLE, IRLegalization)
+        counts = self.state.flags.nrt
+        idle = _IDLE if counts else (*_IDLE, IRLegalization)
+        instead: dict[Any, type] = _INSTEAD if counts else _INSTEAD | _UNTOLD
         kept = [one for one in passes.passes if one[0] not in idle]
-        passes.passes = [(_INSTEAD.get(done, done), text) for done, text in kept]
+        passes.passes = [(instead.get(done, done), text) for done, text in kept]
         passes.finalize()
         return [passes]
 

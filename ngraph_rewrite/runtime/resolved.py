@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Numba asks again and again, remembered: what functions give for operands of some types, and sizes of types.
+"""What Numba asks again and again, remembered: what functions give for operands, what computes it, and sizes of types.
 
 It asks for the former when it finds out the types of a kernel, and once or twice more when it translates an operator.
 """
@@ -61,12 +61,36 @@ def _remembering(function: types.Function) -> types.Function:
 
 
 def resolving(target: Any, typing: Resolved) -> Any:
-    """A target context as another one that remembers: signatures of operators, and sizes of types.
+    """A target context as another one that remembers: signatures and code of operators, and sizes of types.
 
     For the size of each variable Numba asks LLVM, by a module of its own.
     """
     made = copy(target)
+    made.__class__ = _finding(type(target))
     made.typing_context = typing
     size: Callable[[Any], int] = target.get_abi_sizeof
     made.get_abi_sizeof = cache(size)
+    return made
+
+
+def _finding(kind: type) -> type:
+    """A class of target contexts that look once for what computes a function: each time Numba reads its parameters."""
+    computing: dict[Any, Any] = {}
+
+    class Finding(kind):  # type: ignore[misc]
+        def get_function(self, function: Any, signature: Any, _firstcall: bool = True) -> Any:
+            if not isinstance(function, (str, types.Function)):
+                return super().get_function(function, signature, _firstcall)
+            key = function, signature
+            if key not in computing:
+                computing[key] = super().get_function(function, signature, _firstcall)
+            return _in_context(computing[key], self)
+
+    return Finding
+
+
+def _in_context(computing: Any, context: Any) -> Any:
+    """The same of another context, such as one where a division by zero is no error."""
+    made = object.__new__(type(computing))
+    made.__dict__.update(computing.__dict__, _context=context)
     return made
