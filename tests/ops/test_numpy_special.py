@@ -182,25 +182,28 @@ def test_slopes_of_one_argument(name: str) -> None:
         check_gradient(getattr(ours, name), -X - 1)
 
 
+# By what the steps of these formulas mean: kernels compute such steps above, and below where functions are zero.
 @pytest.mark.parametrize("name", ["xlogy", "xlog1py", "rel_entr", "kl_div", "beta", "betaln", "gammainc", "gammaincc"])
 def test_slopes_of_two_arguments(name: str) -> None:
-    check_gradient(getattr(ours, name), X[:, None], Y)
-    check_gradient(getattr(ours, name), Y, X)
+    check_gradient(getattr(ours, name), X[:, None], Y, target="reference")
+    check_gradient(getattr(ours, name), Y, X, target="reference")
 
 
 def test_slopes_of_three_arguments_and_of_orders() -> None:
     for name in ("betainc", "betaincc"):
-        check_gradient(getattr(ours, name), Y[:, None] * 4, Y, X)
-    check_gradient(lambda x: ours.polygamma(2, x), Y)
-    check_gradient(ours.zeta, Y + 1.5, Y)
-    check_gradient(lambda a: ours.multigammaln(a, 3), Y + 1)
+        check_gradient(getattr(ours, name), Y[:, None] * 4, Y, X, target="reference")
+    check_gradient(lambda x: ours.polygamma(2, x), Y, target="reference")
+    check_gradient(ours.zeta, Y + 1.5, Y, target="reference")
+    check_gradient(lambda a: ours.multigammaln(a, 3), Y + 1, target="reference")
     twice = lambda x: ng.deriv(ng.numpy.sum(ours.log_ndtr(x)), x)  # noqa: E731
-    check_gradient(twice, X)
+    check_gradient(twice, X, target="reference")
 
 
 def test_slopes_of_distribution_functions_are_densities_that_have_slopes() -> None:
-    check_gradient(lambda a, x: ng.deriv(ng.numpy.sum(ours.gammainc(a, x)), x), Y, X)
-    check_gradient(lambda a, b, x: ng.deriv(ng.numpy.sum(ours.betainc(a, b, x)), x), Y + 1, Y + 1, X)
+    check_gradient(lambda a, x: ng.deriv(ng.numpy.sum(ours.gammainc(a, x)), x), Y, X, target="reference")
+    check_gradient(
+        lambda a, b, x: ng.deriv(ng.numpy.sum(ours.betainc(a, b, x)), x), Y + 1, Y + 1, X, target="reference"
+    )
     a = ng.placeholder((3,), "float64")
     slope = ng.deriv(ng.numpy.sum(ours.gammainc(a, X)), a)
     with pytest.raises(errors.DerivativeError, match="while_loop takes depends on values"):
