@@ -50,8 +50,10 @@ def refused_by_name(name: str, known: Iterable[str]) -> AttributeError:
       at ...
       ng.numpy.cumsum goes by position
     """
+    if name.startswith("_"):
+        return _unknown("ngraph_rewrite", name)
     do = _BY_NAME.get(name) or _same(name, "ng", known) or _by_position(name, "") or _near(name, "ng", known)
-    return _refused("ngraph_rewrite", "ng", name, do)
+    return _refused("ng", name, do)
 
 
 def refused_by_marks(name: str, known: Iterable[str]) -> AttributeError:
@@ -65,6 +67,8 @@ def refused_by_marks(name: str, known: Iterable[str]) -> AttributeError:
       at ...
       np.sinh of a term keeps its marks
     """
+    if name.startswith("_"):
+        return _unknown("ngraph_rewrite.frontend.simple", name)
     ufunc = getattr(np, name, None)
     do = _BY_MARKS.get(name) or _same(name, "ng.simple", known)
     if do is None and (own := NAMES["numpy"].get(name, name)) in ACTIVATIONS:
@@ -72,7 +76,7 @@ def refused_by_marks(name: str, known: Iterable[str]) -> AttributeError:
     elif do is None and isinstance(ufunc, np.ufunc) and ufunc.signature is None and name != "isnat":
         do = f"np.{name} of a term keeps its marks"
     do = do or _by_position(name, ", and forgets marks") or _near(name, "ng.simple", known)
-    return _refused("ngraph_rewrite.frontend.simple", "ng.simple", name, do)
+    return _refused("ng.simple", name, do)
 
 
 def _same(name: str, called: str, known: Iterable[str]) -> str | None:
@@ -99,7 +103,10 @@ def _near(name: str, called: str, known: Iterable[str]) -> str | None:
     return f"did you mean {called}.{near[0]}?" if near else None
 
 
-def _refused(module: str, called: str, name: str, do: str | None) -> AttributeError:
-    if name.startswith("_"):
-        return AttributeError(f"module {module!r} has no attribute {name!r}")
+def _unknown(module: str, name: str) -> AttributeError:
+    """The error for what tools look for in any module, and nobody reads: no name is looked for that is like it."""
+    return AttributeError(f"module {module!r} has no attribute {name!r}")
+
+
+def _refused(called: str, name: str, do: str | None) -> AttributeError:
     return MissingMethodError(f"{called} has no {name}", where=user_line(), do=do)
