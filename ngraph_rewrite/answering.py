@@ -125,7 +125,7 @@ class Answering:
         """Every step of the lowering and what its rule says; what builds a term comes before what rewrites it."""
         replay = self._replay()
         handles = topological(self._handles)
-        replay.shown.update(step.before for handle in handles for step in self.lowering.table.history(handle))
+        replay.shown |= self.lowering.table.on_the_way(handles)
         for handle in handles:
             yield from replay.steps(handle)
 

@@ -618,3 +618,20 @@ def test_a_view_is_told_from_what_it_looks_at_and_from_a_copy() -> None:
         whole = transformer.computation([ng.numpy.sum(rows), copied], x)
         whole(np.ones((3, 4)))
         assert whole.explain(copied).splitlines()[-1].startswith("computed by copy_")
+
+
+def test_of_a_deep_graph_only_what_is_asked_about_is_worked_out() -> None:
+    """What became of handles further down is theirs, and no term is built for it."""
+    term = X
+    for _ in range(1200):
+        term = ng.tanh(term) + Y
+    with ng.make_transformer("cpu") as transformer:
+        lowered = transformer.lowered(term)
+        before = len(lowered.lowering.bank)
+        text = lowered.explain(term)
+        assert text.startswith("(1400 ops further down are not shown)")
+        assert text.count(" : float32[H:3]  built at ") == 1000
+        steps = text.splitlines()
+        assert sum(": axes.unary.tanh  (" in line for line in steps) == 500
+        assert len(lowered.lowering.bank) - before < 5000
+        assert not lowered.why_not("semi.log_exp", term).fired

@@ -206,6 +206,28 @@ def test_every_step_is_one_of_the_rule_that_is_named(matchers: dict[str, Matcher
         assert plainly(again[1], matchers["lower"], bank) is table.stages[-1].end(step.after)
 
 
+@drawn(20)
+@given(data=st.data())
+def test_steps_that_are_asked_for_one_by_one_are_those_of_all(
+    matchers: dict[str, Matcher], data: st.DataObject
+) -> None:
+    term = program(data)
+    alone, whole = (lower([term], CPU, matchers).table for _ in range(2))
+    every = [list(stage.forward.items()) for stage in whole.stages]
+    handles = topological([term])
+    assert [(s.stage, s.why) for h in handles for s in alone.history(h)] == [
+        (s.stage, s.why) for h in handles for s in whole.history(h)
+    ]
+    for stage, steps in zip(whole.stages, every, strict=True):
+        assert all(stage.step(before) == found for before, found in steps)
+    redexes = list(whole.redexes())
+    for name in {step.why.name for step in redexes if isinstance(step.why, Rule)}:
+        assert list(whole.redexes(name)) == [s for s in redexes if isinstance(s.why, Rule) and s.why.name == name]
+        assert len(list(alone.redexes(name))) == len(list(whole.redexes(name)))
+    met = {step.before for handle in handles for step in whole.history(handle)}
+    assert whole.on_the_way(handles) == met
+
+
 def test_a_term_of_which_a_part_is_given_back_is_not_built(x: Op) -> None:
     matcher = matcher_of("simplify axes\nrule first: sin(x) => -(-exp(x))\nrule twice: -(-x) => x")
     table, bank = ReplacementTable(), TermBank()

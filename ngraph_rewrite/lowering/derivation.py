@@ -8,10 +8,11 @@ the conditions of a rule of a signature compared, whose steps stand below its ow
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from ngraph_rewrite.errors import ArgumentError
+from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.replaying import Replay
 from ngraph_rewrite.lowering.step_lines import StepLines
@@ -26,6 +27,7 @@ MOST_STEPS = 2000  # steps of one handle
 _LEVELS = 5  # down to which a rule can have looked at terms, or kept them
 
 
+@no_garbage_collection()
 def derivation(table: ReplacementTable, op: Op, replay: Replay | None = None) -> str:
     """How the handles under `op`, and `op` last, were rewritten to their normal forms.
 
@@ -43,7 +45,7 @@ def derivation(table: ReplacementTable, op: Op, replay: Replay | None = None) ->
     deeper = handles[:-LONGEST]
     handles = handles[len(deeper) :]
     replay = replay or Replay(table)
-    replay.shown.update(step.before for handle in handles for step in table.history(handle))
+    replay.shown |= table.on_the_way(near(handles))
     lines = [f"({len(deeper)} ops further down are not shown)"] if deeper else []
     made = StepLines(replay)
     lines += [line for handle in handles for line in _derived(table, handle, replay, made)]
@@ -81,16 +83,15 @@ def reason_removed(table: ReplacementTable, op: Op) -> str:
     images = {op, *(step.after for step in table.history(op)), table.snap(op)}
     images |= {image.args[0] for image in images if image.definition.name == "core.label"}
     for step in table.redexes():
-        if not images.isdisjoint(_near(step.before)) and images.isdisjoint(_near(step.after)):
+        if not images.isdisjoint(near([step.before])) and images.isdisjoint(near([step.after])):
             return f"rewriting removed it: {step.why}"
     return "nothing that is returned needs it"
 
 
-def _near(term: Op) -> set[Op]:
-    """The terms a rule can have looked at, or kept."""
-    found = {term}
-    level = {term}
+def near(terms: Iterable[Op]) -> set[Op]:
+    """The terms that a rule can have looked at, or kept, if it fired on one of these."""
+    found = level = set(terms)
     for _ in range(_LEVELS):
-        level = {a for t in level for a in t.args}
-        found |= level
+        level = {a for t in level for a in t.args} - found
+        found = found | level
     return found

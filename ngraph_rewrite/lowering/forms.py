@@ -28,12 +28,9 @@ def forms_of(op: Op, replay: Replay) -> Iterator[Form]:
     term, args = op, list(op.args)
     for stage in replay.table.stages:
         yield Form(stage.name, term)
-        end = stage.end(term)
-        while term is not end and term in stage.forward:
-            term = stage.forward[term].to
-            yield Form(stage.name, term)
+        yield from (Form(stage.name, step.after) for step in stage.way(term))
         args = [stage.end(arg) for arg in args]
-        term = end
+        term = stage.end(term)
         yield from (Form(stage.name, part) for part in own_parts(term, args))
     for seen in replay.steps(op):
         yield Form(seen.step.stage, seen.step.before)

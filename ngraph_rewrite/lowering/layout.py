@@ -43,6 +43,8 @@ def wrapped(begins: str, text: str, width: int = WIDTH) -> list[str]:
     >>> wrapped("  => ", "f(x, y, z)", 12)
     ['  => f(x, y,', '     z)']
     """
+    if len(begins) + len(text) <= width and text.isprintable() and text[-1:].strip():
+        return [begins + text]
     indent = " " * len(begins)
     return textwrap.wrap(
         text, width, initial_indent=begins, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False

@@ -80,7 +80,7 @@ def unlike(rule: Rule, forms: Iterable[Form]) -> list[str]:
 
 def elsewhere(rule: Rule, table: ReplacementTable) -> list[str]:
     """Where else the rule fired, if it did."""
-    steps = [s for s in table.redexes() if isinstance(s.why, Rule) and s.why.name == rule.name]
+    steps = list(table.redexes(rule.name))
     times = "once" if len(steps) == 1 else f"{len(steps)} times"
     return wrapped("", f"it fired {times} elsewhere, first on {shown(steps[0].before)}") if steps else []
 

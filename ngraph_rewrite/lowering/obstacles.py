@@ -53,7 +53,8 @@ class Obstacles:
             off: Whether it was disabled, or of a class that may not fire: then nothing else need be in its way.
         """
         stages = [s for s in self.table.stages if s.name == form.stage]
-        forward = next((s.forward[form.term] for s in stages if form.term in s.forward), None)
+        steps = (stage.step(form.term) for stage in stages)
+        forward = next((step for step in steps if step is not None), None)
         if not self.takes_part(rule, form.stage):
             return Finding(PASS, MATCHES, self._elsewhere(rule, form.stage, forward))
         found = MATCHES + 1
@@ -77,7 +78,7 @@ class Obstacles:
         names = dict[str, None]()
         pending, seen = [*term.args], set[Op]()
         for part in pending:
-            taken = [step.why for stage in stages for step in chain(stage, part)]
+            taken = [step.why for stage in stages for step in stage.way(part)]
             rule = next((why for why in taken if isinstance(why, Rule)), None)
             names.update({str(rule): None} if rule is not None else {})
             if rule is None and taken and part not in seen:
@@ -87,15 +88,15 @@ class Obstacles:
 
     def taken_by(self, name: str, term: Op) -> str:
         """By which rule a term was taken in a stage, if one took it."""
-        steps = (step for stage in self.table.stages if stage.name == name for step in chain(stage, term))
+        steps = (step for stage in self.table.stages if stage.name == name for step in stage.way(term))
         return next((f", by {step.why}" for step in steps if isinstance(step.why, Rule)), "")
 
     def undone(self, step: Step) -> list[str]:
         """What rule took what a step made, if one did."""
         term, came = step.after, False
         for stage in self.table.stages:
-            came = came or (stage.name == step.stage and step.before in stage.forward)
-            for later in chain(stage, term) if came else ():
+            came = came or (stage.name == step.stage and stage.step(step.before) is not None)
+            for later in stage.way(term) if came else ():
                 if isinstance(later.why, Rule):
                     says = f"what it made was rewritten again, by {later.why}, to {shown(later.after)}"
                     return wrapped("", says)
@@ -143,15 +144,6 @@ class Obstacles:
                 for place, arg in enumerate(term.args):
                     found.setdefault(arg, []).append((term, place))
         return self._parents[name]
-
-
-def chain(stage: Stage, term: Op) -> Iterator[Step]:
-    """The steps of a term in a stage, until its normal form."""
-    end = stage.end(term)
-    while term is not end and term in stage.forward:
-        to, why = stage.forward[term]
-        yield Step(stage.name, term, to, why)
-        term = to
 
 
 def rule_steps(stage: Stage) -> Iterator[Step]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.asked import CONDITIONS, Asked
-from ngraph_rewrite.lowering.table import ARGUMENTS, SEQUENCED, SHARED, ReplacementTable, Stage, Step
+from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, ReplacementTable, Stage, Step
 from ngraph_rewrite.rewriting.conditional import Conditional, matchings, new_names, normalised
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
@@ -155,24 +155,21 @@ class Replay:
 
     def _chain(self, stage: Stage, term: Op) -> Steps:
         """The steps of a term in one stage, each with those of what it built."""
-        end, forward = stage.end(term), stage.forward
-        while term is not end and term in forward:
-            to, why = forward[term]
-            if why == ARGUMENTS:
-                yield from (self._inside(stage, arg) for i, arg in enumerate(term.args) if i not in _frozen(term))
-            elif why == SEQUENCED or why != SHARED:
-                step = Step(stage.name, term, to, why)
+        for step in stage.way(term):
+            args, frozen = step.before.args, _frozen(step.before)
+            if step.why == ARGUMENTS:
+                yield from (self._inside(stage, arg) for i, arg in enumerate(args) if i not in frozen)
+            elif step.why != SHARED:
                 seen = self.seen(step)
                 if self.conditions:
                     yield from (self._built(stage, side) for side in _sides(seen))
                 yield seen
-                if seen.right is not None and seen.right is not to:
-                    yield self._built(stage, seen.right, to)
-            term = to
+                if seen.right is not None and seen.right is not step.after:
+                    yield self._built(stage, seen.right, step.after)
 
     def _inside(self, stage: Stage, term: Op) -> Steps:
         """The steps of a term that is a part of another, unless they are shown elsewhere."""
-        if term not in self.shown and term in stage.forward:
+        if term not in self.shown and stage.step(term) is not None:
             self.shown.add(term)
             yield self._chain(stage, term)
 

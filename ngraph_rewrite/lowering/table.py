@@ -7,14 +7,15 @@ forward pointer, and a normal form has none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank
+from ngraph_rewrite.terms.catalogue import OpDef
 from ngraph_rewrite.terms.info import NO_METADATA
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -62,6 +63,8 @@ class Step(NamedTuple):
 
 # A step as a driver takes it: the number of its reason, and the term it leads to.
 Taken = tuple[int, Op]
+# Op, arguments and attributes of a term.
+Structure = tuple[OpDef, tuple[Op, ...], tuple[Any, ...]]
 # The reasons that are words, numbered from the end: those of a rule set are numbered from 0.
 WORDS: Mapping[int, str] = MappingProxyType({-1: ARGUMENTS, -2: SHARED})
 BY_ARGUMENTS, BY_SHARING = -1, -2
@@ -85,8 +88,8 @@ class Stage:
     """
 
     __slots__ = (
-        "_bank", "_ends", "_forward", "_normal", "_shown", "_taken", "_told", "collapsed", "fired", "left", "name",
-        "reasons",
+        "_bank", "_changed", "_collapses", "_ends", "_forward", "_indexed", "_normal", "_shown", "_taken", "_told",
+        "collapsed", "fired", "left", "name", "reasons",
     )  # fmt: skip
 
     def __init__(self, name: str, reasons: Sequence[Why] = (), bank: TermBank | None = None) -> None:
@@ -94,10 +97,13 @@ class Stage:
         self._bank = bank
         self._normal: dict[Op, Op] = {}
         self._ends: list[tuple[list[Op], list[Op | None]]] = []
+        self._changed: dict[Op, Forward | None] = {}
         self.fired: list[Any] = []
         self.collapsed: list[Any] = []
         self._taken: dict[Op, Taken] = {}
         self._told = 0
+        self._collapses: dict[Structure, Taken] = {}
+        self._indexed = 0
         self._forward: dict[Op, Forward] = {}
         self._shown = 0, 0
         self.left: tuple[list[Op], list[Op]] | None = None
@@ -135,14 +141,10 @@ class Stage:
                 normal[term] = term if form is None else form
                 if form is not None and form is not term and term not in taken:
                     changed.append(term)
+        self._changed.update(dict.fromkeys(changed))
         self._follow()
-        for terms in (*(terms for terms, _ in ends), list(taken)):
-            self._hold([normal[term] for term in terms])
-            self._hold([arg for term in terms for arg in term.args])  # what a rule had built before it was met
-        for term in changed:
-            assert self._bank is not None
-            to = self._bank.renewed(term, tuple([normal[a] for a in term.args]))
-            self._forward.setdefault(term, Forward(to, ARGUMENTS))
+        for seen in (*(terms for terms, _ in ends), taken):
+            self._hold([one for term in seen for one in (normal[term], *term.args) if one not in normal])
 
     def _follow(self) -> None:
         """What a rule rewrote has the normal form of what it went to."""
@@ -155,55 +157,112 @@ class Stage:
             normal.update(dict.fromkeys(path, normal.get(term, term)))
 
     def _hold(self, stack: list[Op]) -> None:
-        """What stands under a normal form is one."""
+        """What stands under a normal form is one, and so is what a rule had built before it was met."""
+        normal = self._normal
         while stack:
             term = stack.pop()
-            if term not in self._normal:
-                self._normal[term] = term
+            if term not in normal:
+                normal[term] = term
                 stack += term.args
 
     @property
     def forward(self) -> dict[Op, Forward]:
-        """Where terms went in one step, in the order in which the steps were taken."""
+        """Where terms went in one step, in the order in which the steps were taken; `step` is quicker for one."""
         self._note()
         now = len(self.taken), len(self.collapsed)
-        if self._shown != now:
+        if self._changed or self._shown != now:
             found = dict(self._forward)  # whoever goes through the other is not disturbed
-            for term, (number, to) in self._steps():
-                found.setdefault(term, Forward(to, WORDS[number] if number < 0 else self.reasons[number]))
+            found.update((term, self._by_arguments(term)) for term in self._changed if term not in found)
+            self._changed.clear()
+            for number, step in self._steps():
+                term, to = self._built(step)
+                found.setdefault(term, Forward(to, self._why(number)))
             self._forward, self._shown = found, now
         return self._forward
 
-    def _steps(self) -> Iterator[tuple[Op, Taken]]:
-        """The steps that are no forward pointers yet."""
+    def step(self, term: Op) -> Forward | None:
+        """Where a term went in one step, if it went anywhere; nothing is worked out of other terms."""
+        self._note()
+        found = self._forward.get(term)
+        if found is None and term in self._changed:
+            return self._by_arguments(term)
+        if found is None and (taken := self.taken.get(term) or self._collapse(term)) is not None:
+            return Forward(taken[1], self._why(taken[0]))
+        return found
+
+    def taken_by(self, name: str) -> Iterator[tuple[Op, Forward]]:
+        """The steps that the rules of a name took, in their order; no other is looked at."""
+        self._note()
+        mine = {number for number, why in enumerate(self.reasons) if isinstance(why, Rule) and why.name == name}
+        own = ((term, one) for term, one in self._forward.items() if isinstance(one.why, Rule) and one.why.name == name)
+        rest = ((*self._built(step), number) for number, step in (self._steps() if mine else ()) if number in mine)
+        seen = set[Op]()
+        for term, found in chain(own, ((term, Forward(to, self.reasons[number])) for term, to, number in rest)):
+            if term not in seen:
+                seen.add(term)
+                yield term, found
+
+    def _why(self, number: int) -> Why:
+        return WORDS[number] if number < 0 else self.reasons[number]
+
+    def _by_arguments(self, term: Op) -> Forward:
+        """The step of a term that changed with its arguments."""
+        found = self._changed[term]
+        if found is None:
+            assert self._bank is not None
+            to = self._bank.renewed(term, tuple([self._normal[a] for a in term.args]))
+            found = self._changed[term] = Forward(to, ARGUMENTS)
+        return found
+
+    def _collapse(self, term: Op) -> Taken | None:
+        """The step that a term of this structure took before it was built, if one did."""
+        if self._indexed < len(self.collapsed):
+            each = [iter(self.collapsed[self._indexed :])] * COLLAPSED
+            for _, definition, args, attrs, number, to in zip(*each, strict=True):
+                self._collapses.setdefault((definition, args, attrs), (number, to))
+            self._indexed = len(self.collapsed)
+        return self._collapses.get((term.definition, term.args, term.attrs)) if self._collapses else None
+
+    def _steps(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """The steps that are no forward pointers yet: numbers of their reasons, and what `_built` makes terms of."""
         done, each = self._shown[0], [iter(self.collapsed[self._shown[1] :])] * COLLAPSED
         collapses = zip(*each, strict=True)
         following = next(collapses, None)
-        for count, step in enumerate(islice(self.taken.items(), done, None), done):
+        for count, (term, (number, to)) in enumerate(islice(self.taken.items(), done, None), done):
             while following is not None and following[0] <= count * FIRED:
-                yield self._built(following)
+                yield following[-2], following
                 following = next(collapses, None)
-            yield step
+            yield number, (term, to)
         for collapse in (following, *collapses) if following is not None else ():
-            yield self._built(collapse)
+            yield collapse[-2], collapse
 
-    def _built(self, collapse: tuple[Any, ...]) -> tuple[Op, Taken]:
-        """A step from a term that was not built, with the term."""
+    def _built(self, step: tuple[Any, ...]) -> tuple[Op, Op]:
+        """The terms of a step; the first is built, where it was not."""
+        if len(step) < COLLAPSED:
+            return step[0], step[1]
         assert self._bank is not None
-        _, definition, args, attrs, number, to = collapse
-        return self._bank.make(definition, args, attrs), (number, to)
+        _, definition, args, attrs, _, to = step
+        return self._bank.make(definition, args, attrs), to
 
     def knows(self, op: Op) -> bool:
         """Whether the pass has seen `op`."""
-        return op in self.normal or op in self.forward
+        return op in self.normal or self.step(op) is not None
 
     def end(self, op: Op) -> Op:
         """Where the pass left the value of `op`."""
-        found = self.normal.get(op)
-        while found is None and op in self.forward:
-            op = self.forward[op].to
-            found = self.normal.get(op)
-        return found if found is not None else op
+        normal = self.normal
+        found = normal.get(op)
+        while found is None and (step := self.step(op)) is not None:
+            op = step.to
+            found = normal.get(op)
+        return op if found is None else found
+
+    def way(self, op: Op) -> Iterator[Step]:
+        """The steps of `op`, until its normal form."""
+        end = self.end(op)
+        while op is not end and (step := self.step(op)) is not None:
+            yield Step(self.name, op, *step)
+            op = step.to
 
 
 class ReplacementTable:
@@ -263,12 +322,20 @@ class ReplacementTable:
         """Every step from `op` to its normal form, in order."""
         steps: list[Step] = []
         for stage in self.stages:
-            end = stage.end(op)
-            while op is not end and op in stage.forward:
-                to, why = stage.forward[op]
-                steps.append(Step(stage.name, op, to, why))
-                op = to
+            steps += stage.way(op)
+            op = stage.end(op)
         return steps
+
+    def on_the_way(self, handles: Iterable[Op]) -> set[Op]:
+        """All terms that took a step on the way of some handles to their normal forms: those of `history`."""
+        now, found = dict.fromkeys(handles), set[Op]()
+        for stage in self.stages:
+            normal = stage.normal
+            moved = [term for term in now if normal.get(term) is not term]
+            found.update(step.before for term in moved for step in stage.way(term))
+            ends = {term: stage.end(term) for term in moved}
+            now = dict.fromkeys([ends.get(term, term) for term in now]) if ends else now
+        return found
 
     def carry(self, before: Op, after: Op) -> None:
         """Move metadata to a replacement; a key that is already there stays."""
@@ -280,9 +347,16 @@ class ReplacementTable:
         """The metadata of a term: its own, and what moved to it."""
         return self.moved.get(op) or op.info.metadata or NO_METADATA
 
-    def redexes(self) -> Iterator[Step]:
-        """Every step that a rule or a pass took, in the order in which they were taken."""
+    def redexes(self, rule: str | None = None) -> Iterator[Step]:
+        """Every step that a rule or a pass took, in the order in which they were taken.
+
+        Args:
+            rule: Those of the rules of this name alone.
+        """
         for stage in self.stages:
+            if rule is not None:
+                yield from (Step(stage.name, before, *step) for before, step in stage.taken_by(rule))
+                continue
             for before, (to, why) in stage.forward.items():
                 if not isinstance(why, str):
                     yield Step(stage.name, before, to, why)

@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError
+from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.asked import Asked
 from ngraph_rewrite.lowering.attempts import best_attempt
 from ngraph_rewrite.lowering.comparing import condition_values
-from ngraph_rewrite.lowering.derivation import LONGEST
+from ngraph_rewrite.lowering.derivation import near
 from ngraph_rewrite.lowering.derive_attempts import DeriveAttempts
 from ngraph_rewrite.lowering.disabling import Choice
 from ngraph_rewrite.lowering.drawing import bound_values, guard_values, indented
@@ -55,7 +56,6 @@ from ngraph_rewrite.rewriting.rule import Rule, RuleSet
 from ngraph_rewrite.rewriting.search import matches
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.terms.walking import topological
 
 # So many matches of a rule on one term are asked for, and so many forms of an op.
 MOST, MOST_FORMS = 100, 5000
@@ -72,6 +72,7 @@ class Ran(Protocol):
     def sequenced(self) -> Sequenced: ...
 
 
+@no_garbage_collection()
 def why_not(
     name: str,
     op: Op,
@@ -114,8 +115,7 @@ class _Asked:
         self.table = ran.table
         self.replay = Replay(ran.table, ran.bank, passes, target, conditions=True)
         self.ways, self.graphs = Obstacles(passes, self.replay), dict[tuple[str, str], GraphAttempt]()
-        below = topological(op.args)[-LONGEST:]  # what became of them is theirs
-        self.replay.shown.update(step.before for one in below for step in self.table.history(one))
+        self.replay.shown |= self.table.on_the_way(near(op.args))  # what became of them is theirs
         every = (*islice(forms_of(op, self.replay), MOST_FORMS + 1), *forms)
         self.all_forms = len(every) <= MOST_FORMS
         forms = list(dict.fromkeys(every))
@@ -146,12 +146,12 @@ class _Asked:
     def fired(self, rule: Rule) -> Step | None:
         """The step in which it fired on a form of the op, or anywhere if there are more of them than are looked at."""
         terms = {form.term for form in self.forms}
-        steps = (step for step in self.table.redexes() if isinstance(step.why, Rule) and step.why.name == rule.name)
+        steps = self.table.redexes(rule.name)
         return next((step for step in steps if step.before in terms or not self.all_forms), None)
 
     def fired_beside(self, rule: Rule) -> Step | None:
         """The step of another root with which a form of the op was taken together, and left as it is."""
-        every = (step for step in self.table.redexes() if isinstance(step.why, Rule) and step.why.name == rule.name)
+        every = self.table.redexes(rule.name)
         live = {form.term: form for form in self.forms if self.ways.takes_part(rule, form.stage)}
         return next((step for step in islice(every, MOST) for term in live if beside(rule, term, step.before)), None)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from ngraph_rewrite.lowering.derivation import near
 from ngraph_rewrite.lowering.forms import Form, forms_of
 from ngraph_rewrite.lowering.graph_rules import left_sides
 from ngraph_rewrite.lowering.replaying import Replay
@@ -30,7 +31,9 @@ def forms_within(rule: Rule, op: Op, replay: Replay) -> list[Form]:
 
 
 def _every(op: Op, replay: Replay) -> Iterator[Form]:
-    for term in reversed(topological(op.args)):
+    below = topological(op.args)[: -MOST - 1 : -1]
+    replay.shown |= replay.table.on_the_way(near(below))  # what became of each is its own
+    for term in below:
         yield from forms_of(term, replay)
     for form in forms_of(op, replay):
         yield from (Form(form.stage, term) for term in reversed(topological(form.term.args)))
