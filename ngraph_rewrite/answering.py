@@ -13,7 +13,7 @@ from ngraph_rewrite.errors import ArgumentError, InvalidHandleError
 from ngraph_rewrite.lazy import lazy_module
 from ngraph_rewrite.lowering.disabling import Choice, only_off
 from ngraph_rewrite.lowering.passes import Lowering, Passes
-from ngraph_rewrite.lowering.table import Step
+from ngraph_rewrite.lowering.stage import Step
 from ngraph_rewrite.preparation import Preparation
 from ngraph_rewrite.ready import Ready
 from ngraph_rewrite.returns import check_handles, replaced, unboxed

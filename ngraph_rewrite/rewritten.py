@@ -17,9 +17,10 @@ from ngraph_rewrite.lowering.driver import adopt
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES
 from ngraph_rewrite.lowering.replaying import Replay
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
+from ngraph_rewrite.lowering.stage import SEQUENCED, Forward
 from ngraph_rewrite.lowering.strategies import Strategy
 from ngraph_rewrite.lowering.strategy_runs import StrategyRun
-from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.asked_target import Target as Anything
 from ngraph_rewrite.rewriting.given import given_classes
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet

@@ -23,7 +23,8 @@ from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.driver import adopt, normalise, replace_in_order
 from ngraph_rewrite.lowering.passes import library, lower, matchers_of
 from ngraph_rewrite.lowering.reduction import NESTED
-from ngraph_rewrite.lowering.table import ARGUMENTS, Forward, Replaced, ReplacementTable, Step, Taken
+from ngraph_rewrite.lowering.stage import ARGUMENTS, Forward, Replaced, Step, Taken
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.matcher import Make, Matcher
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules

@@ -22,7 +22,8 @@ from ngraph_rewrite import semi
 from ngraph_rewrite.errors import ArgumentError, RewriteError, RuleFileError
 from ngraph_rewrite.lowering.driver import adopt
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, library, passes_of
-from ngraph_rewrite.lowering.table import ARGUMENTS, ReplacementTable
+from ngraph_rewrite.lowering.stage import ARGUMENTS
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.matcher import Cache, Matcher
 from ngraph_rewrite.rewriting.rule import CLASSES, EXACT, Rule
 from ngraph_rewrite.rewriting.rulefile import parse_rules

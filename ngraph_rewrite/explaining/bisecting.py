@@ -25,8 +25,8 @@ from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.normalising import is_of_signature
 from ngraph_rewrite.lowering.passes import SAFE_CLASSES, Passes
 from ngraph_rewrite.lowering.replaying import Seen
+from ngraph_rewrite.lowering.stage import Step
 from ngraph_rewrite.lowering.step_lines import explained
-from ngraph_rewrite.lowering.table import Step
 from ngraph_rewrite.rewriting.inline import as_rules
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ngraph_rewrite.lowering.table import Step
+from ngraph_rewrite.lowering.stage import Step
 from ngraph_rewrite.rewriting.rule import Rule
 
 

@@ -16,9 +16,9 @@ from ngraph_rewrite.explaining.bisecting_search import Bisection, Search
 from ngraph_rewrite.lowering.disabling import switched_off
 from ngraph_rewrite.lowering.normal_form import normal_form
 from ngraph_rewrite.lowering.replaying import Seen
+from ngraph_rewrite.lowering.stage import Step
 from ngraph_rewrite.lowering.step_lines import explained
 from ngraph_rewrite.lowering.strategies import innermost
-from ngraph_rewrite.lowering.table import Step
 from ngraph_rewrite.rewriting.rule import CLASSES, Rule, RuleSet
 from ngraph_rewrite.rewritten import Rewritten, rewrite
 from ngraph_rewrite.terms.info import user_line

@@ -22,9 +22,10 @@ from ngraph_rewrite.lowering.driver import replace_in_order
 from ngraph_rewrite.lowering.graph_passes import GraphPass
 from ngraph_rewrite.lowering.keeping import Keeping
 from ngraph_rewrite.lowering.settling import settled
+from ngraph_rewrite.lowering.stage import Forward, Replaced
 from ngraph_rewrite.lowering.step_body import ITEM, SCAN
 from ngraph_rewrite.lowering.step_division import Division, is_small
-from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.binders import NONE, free_parameters, is_binder, is_parameter
 from ngraph_rewrite.terms.catalogue import lookup

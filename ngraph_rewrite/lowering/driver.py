@@ -8,8 +8,9 @@ from operator import attrgetter
 from typing import Any
 
 from ngraph_rewrite.lowering.reduction import NOTHING_LEFT, Left, Reduction
+from ngraph_rewrite.lowering.stage import BY_ARGUMENTS, BY_SHARING, Forward, Stage
 from ngraph_rewrite.lowering.steps import Steps, cycle_error
-from ngraph_rewrite.lowering.table import BY_ARGUMENTS, BY_SHARING, Forward, ReplacementTable, Stage
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.op import Op
 

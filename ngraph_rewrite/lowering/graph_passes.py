@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from ngraph_rewrite.errors import ArgumentError, RewriteError, UnknownOpError
 from ngraph_rewrite.lowering.driver import normalise, replace
-from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
+from ngraph_rewrite.lowering.stage import Forward, Replaced
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.declaring import told

@@ -19,7 +19,8 @@ from ngraph_rewrite.lowering.counting import counted_function
 from ngraph_rewrite.lowering.driver import LEAST_STEPS, STEPS_PER_TERM, normalise, replace
 from ngraph_rewrite.lowering.outlines import Outline, outline
 from ngraph_rewrite.lowering.reduction import Left
-from ngraph_rewrite.lowering.table import Forward, ReplacementTable
+from ngraph_rewrite.lowering.stage import Forward
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.nests import is_nest

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ngraph_rewrite.lowering.stage import Forward, Replaced
 from ngraph_rewrite.lowering.step_body import ITEM, SCAN
-from ngraph_rewrite.lowering.table import Forward, Replaced
 from ngraph_rewrite.ops.scanning import parts
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.binders import Free, body_terms

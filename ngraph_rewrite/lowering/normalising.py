@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from ngraph_rewrite.errors import NGraphRewriteError, RewriteError
+from ngraph_rewrite.lowering.stage import BY_ARGUMENTS, Taken
 from ngraph_rewrite.lowering.steps import KnownSteps, Steps, step_error
-from ngraph_rewrite.lowering.table import BY_ARGUMENTS, ReplacementTable, Taken
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.search import Answers
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import OpDef

@@ -10,8 +10,8 @@ from typing import Any
 from ngraph_rewrite.lowering.forms import Form
 from ngraph_rewrite.lowering.layout import shown, wrapped
 from ngraph_rewrite.lowering.replaying import Replay
+from ngraph_rewrite.lowering.stage import ARGUMENTS, SHARED, Forward, Stage, Step
 from ngraph_rewrite.lowering.step_lines import explained
-from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, Forward, Stage, Step
 from ngraph_rewrite.lowering.verdicts import ABSENT, EARLIER, MATCHES, PASS, UNTRIED, Finding
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule

@@ -20,7 +20,8 @@ from typing import Any
 
 from ngraph_rewrite.lowering.driver import replace_in_order
 from ngraph_rewrite.lowering.graph_passes import GraphPass
-from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
+from ngraph_rewrite.lowering.stage import Forward, Replaced
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.attributes_positions import (
     compose,
     identity,

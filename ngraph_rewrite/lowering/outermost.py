@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ngraph_rewrite.lowering.stage import ARGUMENTS, Forward
 from ngraph_rewrite.lowering.stepping import Stepper
-from ngraph_rewrite.lowering.table import ARGUMENTS, Forward
 from ngraph_rewrite.rewriting.pattern import App, Pattern
 from ngraph_rewrite.terms.op import Op
 

@@ -26,7 +26,8 @@ from ngraph_rewrite.lowering.pass_order import in_place
 from ngraph_rewrite.lowering.reduction import NOTHING_LEFT, Left
 from ngraph_rewrite.lowering.sequencing import Sequenced, sequence
 from ngraph_rewrite.lowering.shipped import shipped
-from ngraph_rewrite.lowering.table import SEQUENCED, Forward, ReplacementTable
+from ngraph_rewrite.lowering.stage import SEQUENCED, Forward
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.plugins import DataFile, load_plugin_ops, plugin_files, unusable
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.pattern import App, Build, subtemplates

@@ -7,8 +7,9 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import RewriteError
+from ngraph_rewrite.lowering.stage import BY_ARGUMENTS, COLLAPSED, FIRED, Stage, Taken
 from ngraph_rewrite.lowering.steps import Steps, cycle_error, exhausted, ill_typed, step_error
-from ngraph_rewrite.lowering.table import BY_ARGUMENTS, COLLAPSED, FIRED, ReplacementTable, Stage, Taken
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.matcher import Make
 from ngraph_rewrite.terms.bank import Near, TermBank
 from ngraph_rewrite.terms.catalogue import OpDef

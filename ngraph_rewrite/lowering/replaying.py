@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.lowering.asked import CONDITIONS, Asked
-from ngraph_rewrite.lowering.table import ARGUMENTS, SHARED, ReplacementTable, Stage, Step
+from ngraph_rewrite.lowering.stage import ARGUMENTS, SHARED, Stage, Step
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.conditional import Conditional, matchings, new_names, normalised
 from ngraph_rewrite.rewriting.interpret import Application
 from ngraph_rewrite.rewriting.matcher import Matcher

@@ -14,7 +14,7 @@ from ngraph_rewrite.lowering.drawing import bound_values, guard_values
 from ngraph_rewrite.lowering.layout import WIDTH, shown, wrapped
 from ngraph_rewrite.lowering.replaying import Decision, Replay, Seen
 from ngraph_rewrite.lowering.rule_lines import conditional_lines, equation, written_as
-from ngraph_rewrite.lowering.table import Replaced
+from ngraph_rewrite.lowering.stage import Replaced
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Asking, Matching, Rule
 from ngraph_rewrite.terms.op import Op

@@ -9,8 +9,9 @@ from typing import Any
 
 from ngraph_rewrite.errors import RewriteError
 from ngraph_rewrite.lowering.asked import Asked
+from ngraph_rewrite.lowering.stage import ARGUMENTS, Forward, Stage
 from ngraph_rewrite.lowering.steps import ill_typed, step_error
-from ngraph_rewrite.lowering.table import ARGUMENTS, Forward, ReplacementTable, Stage
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.bank import TermBank

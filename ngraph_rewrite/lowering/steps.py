@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ngraph_rewrite.errors import RewriteError
-from ngraph_rewrite.lowering.table import Replaced, Stage
+from ngraph_rewrite.lowering.stage import Replaced, Stage
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.rewriting.slots import ASKER
 from ngraph_rewrite.terms.catalogue import OpDef

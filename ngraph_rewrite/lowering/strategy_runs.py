@@ -16,6 +16,7 @@ from ngraph_rewrite.lowering.driver import LEAST_STEPS, STEPS_PER_TERM, normalis
 from ngraph_rewrite.lowering.graph_rules import apply_graph_rules
 from ngraph_rewrite.lowering.normalising import BUDGET, evaluate, is_of_signature
 from ngraph_rewrite.lowering.outermost import outermost
+from ngraph_rewrite.lowering.stage import ARGUMENTS, Forward
 from ngraph_rewrite.lowering.stepping import Meter, Stepper
 from ngraph_rewrite.lowering.strategies import (
     Applied,
@@ -34,7 +35,7 @@ from ngraph_rewrite.lowering.strategies import (
     Worklist,
 )
 from ngraph_rewrite.lowering.sweeps import bottom_up_once, one_step, top_down_once
-from ngraph_rewrite.lowering.table import ARGUMENTS, Forward, ReplacementTable
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.lowering.worklist import worklist
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.rule import Rule, RuleSet

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ngraph_rewrite.lowering.stage import ARGUMENTS, Forward
 from ngraph_rewrite.lowering.stepping import Stepper
-from ngraph_rewrite.lowering.table import ARGUMENTS, Forward
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ngraph_rewrite.lowering.graph_passes import GraphPass
-from ngraph_rewrite.lowering.table import ARGUMENTS, Forward, Replaced, ReplacementTable, Stage
+from ngraph_rewrite.lowering.stage import ARGUMENTS, Forward, Replaced, Stage
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.labels import LABEL, LABELS, STRIP, unlabelled

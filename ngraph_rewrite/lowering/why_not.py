@@ -34,8 +34,9 @@ from ngraph_rewrite.lowering.obstacles import Obstacles
 from ngraph_rewrite.lowering.passes import Lowering
 from ngraph_rewrite.lowering.replaying import Replay
 from ngraph_rewrite.lowering.sequencing import Sequenced
+from ngraph_rewrite.lowering.stage import Step
 from ngraph_rewrite.lowering.step_lines import explained
-from ngraph_rewrite.lowering.table import ReplacementTable, Step
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.lowering.verdicts import (
     ABSENT,
     FAILS,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+from ngraph_rewrite.lowering.stage import ARGUMENTS, Forward
 from ngraph_rewrite.lowering.stepping import Stepper
-from ngraph_rewrite.lowering.table import ARGUMENTS, Forward
 from ngraph_rewrite.terms.op import Op
 
 

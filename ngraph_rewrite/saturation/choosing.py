@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.lowering.driver import replace
-from ngraph_rewrite.lowering.table import Forward, Replaced, ReplacementTable
+from ngraph_rewrite.lowering.stage import Forward, Replaced
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.saturation.candidates import Candidate, Choice, Graph
 from ngraph_rewrite.saturation.consistency import Consistency

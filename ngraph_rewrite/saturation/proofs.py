@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ngraph_rewrite.lowering.table import ARGUMENTS
+from ngraph_rewrite.lowering.stage import ARGUMENTS
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.saturation.nodes import Nodes
 from ngraph_rewrite.terms.op import Op

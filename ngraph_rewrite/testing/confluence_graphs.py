@@ -19,7 +19,8 @@ from typing import Any
 
 from ngraph_rewrite.lowering.driver import normalise, replace
 from ngraph_rewrite.lowering.graph_rules import Redex, apply_graph_rules, left_sides, matches_at, redex_of
-from ngraph_rewrite.lowering.table import Forward, ReplacementTable
+from ngraph_rewrite.lowering.stage import Forward
+from ngraph_rewrite.lowering.table import ReplacementTable
 from ngraph_rewrite.rewriting.asked_target import Target
 from ngraph_rewrite.rewriting.matcher import Matcher
 from ngraph_rewrite.rewriting.overlaps import Position

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from ngraph_rewrite.lowering.table import Replaced, Step
+from ngraph_rewrite.lowering.stage import Replaced, Step
 from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.returns import leaves, unboxed
 from ngraph_rewrite.rewriting.rule import REAL, Rule
