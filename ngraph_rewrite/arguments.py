@@ -34,7 +34,9 @@ def as_argument(value: Any, term: Op, shape: tuple[int, ...] | None = None) -> A
         result = _converted(value, term)
     if shape is not None and result.shape != shape:
         raise ComputationError(
-            f"the value for {describe(term, 1)} has shape {result.shape}, not {shape}", where=user_line()
+            f"the value for {describe(term, 1)} has shape {result.shape}, not {shape}",
+            where=user_line(),
+            do="give an array of that shape",
         )
     return result
 

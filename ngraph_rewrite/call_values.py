@@ -130,6 +130,8 @@ class CallValues:
             where = f"{_ONCE}, on the way to a constant"
         if where is not None:
             return f"it is computed {where}, and not kept"
+        if op.definition.name == "core.assign":  # it ran: effects are no part that rewriting removes
+            return "it ran, and what it wrote is not kept"
         return derivation.reason_removed(self._lowering.table, op)
 
     def recomputed(self, op: Op) -> Array:

@@ -191,13 +191,11 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int],
     return parser
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
+def _count(text: str, least: int = 0) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least {least}")
     return int(text)
 
 
 def _positive(text: str) -> int:
-    if _count(text) == 0:
-        raise argparse.ArgumentTypeError("0 is not a number of at least 1")
-    return int(text)
+    return _count(text, 1)

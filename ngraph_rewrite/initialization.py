@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.errors import ComputationError, NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, ComputationError, NGraphRewriteError
 from ngraph_rewrite.lowering.passes import Passes, lower
 from ngraph_rewrite.ops.initial import initial_term, initial_value
 from ngraph_rewrite.plan.binding import bind_graph
 from ngraph_rewrite.targets.storage import Storage
 from ngraph_rewrite.targets.target import Program, Target
+from ngraph_rewrite.terms.calls_told import clipped
 from ngraph_rewrite.terms.catalogue import lookup
-from ngraph_rewrite.terms.info import Uid
+from ngraph_rewrite.terms.info import Uid, user_line
 from ngraph_rewrite.terms.literal import Literal
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.substitution import substituted
@@ -38,6 +39,9 @@ def initializers(*ops: Op) -> dict[Op, Op]:
 
     They are what a transformer computes once, before anything else: without variables, and of their types.
 
+    Raises:
+        ArgumentError: for what is no term.
+
     >>> import ngraph_rewrite as ng
     >>> w = ng.variable({"H": 3}, initial_value=ng.constant(2.0) + 1, name="w")
     >>> v = ng.variable([], initial_value=ng.sum(w, out_axes=[]), name="v")
@@ -46,6 +50,9 @@ def initializers(*ops: Op) -> dict[Op, Op]:
     w axes.broadcast(axes.add(2.0, 1.0), axes=Axes(H:3))
     v axes.sum(axes.broadcast(axes.add(..., ...), axes=Axes(H:3)), axes=Axes(H:3))
     """
+    for other in (o for o in ops if not isinstance(o, Op)):
+        what = f"initializers: {clipped(other)} is no term"
+        raise ArgumentError(what, where=user_line(), do="give terms: initializers(x, y)")
     found = Initials()
     variables = (t for t in topological(ops) if t.definition.name == "core.variable")
     return {v: found.term(v) for v in variables if isinstance(found.given(v), Op)}

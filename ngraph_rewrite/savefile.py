@@ -111,7 +111,9 @@ def read_state(
         raise _unreadable(target, error) from error
     if _digest(data[:-_SEAL]) != data[-_SEAL:]:
         raise SaveFileError(
-            f"{path} is damaged: it is not what was written", where=str(path), do="restore from another copy"
+            f"{path} is damaged, or no file that a transformer saved: it is not what was written",
+            where=str(path),
+            do="restore from another copy, or from what Transformer.save wrote",
         )
     try:
         return _read(path, data, variables, part)

@@ -415,3 +415,11 @@ def test_a_check_leaves_no_folder_behind(tmp_path: Path, rule_file: Path) -> Non
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
     subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
     assert {*tmp_path.rglob("*")} == before
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "some"])
+def test_a_number_that_is_too_small_is_told_the_least_that_goes(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["demo", "--epochs", text])
+    assert ended.value.code == 2
+    assert f"{text!r} is not a number of at least 1" in capsys.readouterr().err

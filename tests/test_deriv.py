@@ -106,6 +106,11 @@ def test_only_floats_have_a_derivative(dtype: str, x: Op) -> None:
             ng.deriv(*pair)
 
 
+def test_a_tuple_has_no_derivative(x: Op) -> None:
+    with pytest.raises(DerivativeError, match=r"is a tuple, which has no derivative\n  at .*\n  take a part"):
+        ng.deriv(ng.make_tuple(total(x), x), x)
+
+
 @pytest.mark.parametrize("thing", [1.0, None, "x"], ids=repr)
 def test_only_terms_have_a_derivative(thing: Any, x: Op) -> None:
     for pair in ((thing, x), (total(x), thing), (total(x), [x, thing])):

@@ -190,3 +190,9 @@ def test_a_transformer_that_disables_a_rule_does_so_in_its_strategies_too() -> N
             computation = transformer.lowered(term)
             assert ("semi.log_exp" in computation.explain(term)) == fires
             assert (computation.rule_stats().by_rule.get("semi.log_exp") is not None) == fires
+
+
+def test_a_rule_in_the_place_of_its_name_is_told_of_by_its_name() -> None:
+    (own,) = TWICE
+    with pytest.raises(ng.ArgumentError, match=rf"^the rule {own.name} stands where the name.*\n  give its name"):
+        ng.why_not(own, X, rules=TWICE)  # type: ignore[call-overload]

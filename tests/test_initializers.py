@@ -285,3 +285,9 @@ def test_after_an_error_nothing_is_initialised_by_half() -> None:
         for _ in range(2):
             with pytest.raises(ng.ComputationError):
                 computation()
+
+
+@pytest.mark.parametrize("wrong", [3, []], ids=["a number", "a list"])
+def test_initializers_are_of_terms(wrong: Any) -> None:
+    with pytest.raises(ng.ArgumentError, match=r"is no term\n  at .*test_initializers.py"):
+        ng.initializers(wrong)

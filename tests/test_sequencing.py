@@ -99,6 +99,16 @@ def test_doall_exchanges(value: Callable[..., Any]) -> None:
     assert value([exchange, x, y], calls=2) == [None, 1, 2]
 
 
+def test_an_assignment_that_ran_says_so_when_its_value_was_not_kept() -> None:
+    x = scalar(1.0)
+    first, last = ng.assign(x, x + 1), ng.assign(x, x * 10)
+    with ng.make_transformer("reference") as transformer:
+        computation = transformer.computation(ng.sequential([first, last, x + 0]))
+        assert computation() == 20.0
+        with pytest.raises(ng.InvalidHandleError, match="has no value: it ran, and what it wrote is not kept"):
+            computation.value(first)
+
+
 def test_what_ends_in_doall_has_no_value_either(value: Callable[..., Any]) -> None:
     x, y = scalar(1.0, "x"), scalar(2.0, "y")
     both = ng.doall([ng.assign(x, x + 10), ng.assign(y, y + 20)])

@@ -38,6 +38,7 @@ from ngraph_rewrite.terms.operands import as_constant
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.dtypes import is_float
+from ngraph_rewrite.types.tuples import TupleType
 
 OwnRules = RuleSet | str | os.PathLike[str] | None
 
@@ -73,8 +74,14 @@ def deriv(dependent: Op, independent: Op | Sequence[Op], error: Any = None, *, r
     place = user_line()
     wanted = [independent] if isinstance(independent, Op) else _terms(independent, place)
     for term in (*_terms([dependent], place), *wanted):
+        if isinstance(term.type, TupleType):
+            what = f"{describe(term, 1)} is a tuple, which has no derivative"
+            raise DerivativeError(what, where=place, do="take a part with op[i]")
         if not is_float(term.dtype):
-            raise DerivativeError(f"{describe(term, 1)} is {term.dtype}, which has no derivative", where=place)
+            what = f"{describe(term, 1)} is {term.dtype}, which has no derivative"
+            raise DerivativeError(
+                what, where=place, do="derivatives are of floats by floats: cast it to one, and build on that"
+            )
     chosen = derive_rules(None if rules is None else as_rules(rules), disabled_now())
     seed = _first_adjoint(dependent, error, place)
 

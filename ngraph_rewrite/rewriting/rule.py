@@ -237,6 +237,9 @@ class RuleSet:
         ngraph_rewrite.errors.ArgumentError: no rule is called times_on
           did you mean times_one.times_one?
         """
+        if isinstance(name, Rule):
+            what = f"the rule {name.name} stands where the name of a rule is wanted"
+            raise ArgumentError(what, do="give its name: rule.name")
         if not isinstance(name, str):
             raise ArgumentError(f"{name!r} is not the name of a rule", do="give one name, as a string")
         found = RuleSet(r for r in self.rules if covers_name(name, r.name))

@@ -38,7 +38,7 @@ from ngraph_rewrite.rewriting.rule import CLASSES, DEFAULT_CLASS, Rule, RuleSet,
 from ngraph_rewrite.rewriting.shorthand_checks import check_shorthands
 from ngraph_rewrite.rewriting.shorthands import Macros, expanded
 from ngraph_rewrite.rewriting.sorting import check_sorts
-from ngraph_rewrite.rewriting.waivers import WAIVABLE, Waiver, covers_name
+from ngraph_rewrite.rewriting.waivers import UNWAIVABLE, WAIVABLE, Waiver, covers_name
 from ngraph_rewrite.terms.catalogue import definitions, undone_if_refused
 from ngraph_rewrite.types.sorts import SortType
 
@@ -114,6 +114,8 @@ def _waived(frame: FileFrame, rules: list[Rule], stem: str) -> list[Rule]:
 
 def _waiver(frame: FileFrame, one: WaiveFrame, rules: list[Rule], stem: str) -> Waiver:
     rule = one.rule if covers_name(stem, one.rule) else f"{stem}.{one.rule}"
+    if one.check in UNWAIVABLE:
+        raise frame.text.error(one.span, f"{one.check} cannot be waived", "mend the rule: no reason makes it right")
     if one.check not in WAIVABLE:
         do = meant(one.check, WAIVABLE, f"one of {', '.join(WAIVABLE)}")
         raise frame.text.error(one.span, f"no check is called {one.check}", do)

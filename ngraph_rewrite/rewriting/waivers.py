@@ -17,6 +17,7 @@ from ngraph_rewrite.rewriting.expression import Span
 
 # The checks that a file may waive: a wrong type, a loop or a rule that cannot be read is never right.
 WAIVABLE = ("values", "cpu", "proof", "guard", "subsumption", "confluence", "adjoint", "mutation")
+UNWAIVABLE = ("types", "termination")
 WAIVE = re.compile(r"waive\s+(\w+)\s+of\s+([\w.]+)(?:\s+and\s+([\w.]+))?\s*:")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
-from ngraph_rewrite.errors import ArgumentError, AttributeValueError, ImmutableError, NGraphRewriteError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, ImmutableError, NGraphRewriteError
 from ngraph_rewrite.terms.calls_told import attributes_told, call_told, clipped, located
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.construction import construction
@@ -397,4 +397,7 @@ def _relabelled(term: Op, axes: Axes, info: Info) -> Op:
 
 def family_of(terms: Iterable[Op]) -> str:
     """The family operators choose: that of the operand whose axes know most; axes for scalars alone."""
-    return family_of_types(t.type for t in terms)
+    try:
+        return family_of_types(t.type for t in terms)
+    except DTypeError as error:  # one is a tuple
+        raise DTypeError(error.what, where=user_line(), do=error.do) from None

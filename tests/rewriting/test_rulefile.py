@@ -464,7 +464,9 @@ def test_a_waiver_stands_with_the_rules_it_speaks_of() -> None:
     [
         ("waive a: no check", "cannot read the waiver"),
         ("waive guard of a:", "the waiver gives no reason"),
-        ("waive types of a: never", "no check is called types"),
+        ("waive types of a: never", "types cannot be waived"),
+        ("waive termination of a: never", "termination cannot be waived"),
+        ("waive typos of a: never", "no check is called typos"),
         ("waive guard of nobody: never", "the file has no rule called bad.nobody"),
         ("waive guard of other.a: never", "the file has no rule called bad.other.a"),
         ("waive confluence of a and nobody: never", "the file has no rule called bad.nobody"),
