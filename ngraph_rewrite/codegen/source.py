@@ -45,7 +45,7 @@ _PREFIXES = {
     "row_argmax_": "row_places", "row_argmin_": "row_places", "sort_l": "line_sorting", "argsort_l": "line_sorting",
     "reverse_sort_lines_": "line_sorting", "reverse_argsort_lines_": "line_sorting", "reflect_": "panel_code",
     "change_rows_": "column_code", "turn_rows_": "turning_code", "launch_parts": "parting_code",
-    "fourier_": "fourier_code",
+    "fourier_": "fourier_code", "lanes_": "matrix_lanes",
     "partition_": "partitions", "sort_pieces_": "line_pieces", "fill_pieces_": "line_pieces",
     "line_keys_": "line_buckets", "range_of_keys_": "line_buckets",
     "count_buckets_": "line_buckets", "move_to_buckets_": "line_buckets", "halve_line_": "line_buckets",

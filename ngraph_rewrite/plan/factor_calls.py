@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ngraph_rewrite.codegen.library_blocked import (
     blocked_names,
     render_blocked_qr,
@@ -18,13 +20,24 @@ from ngraph_rewrite.codegen.library_factors import (
     render_triangular_solve,
 )
 from ngraph_rewrite.codegen.library_panels import render_qr, render_reflect, room_of_panel, room_of_tile, tiles_of
+from ngraph_rewrite.codegen.library_small import (
+    lanes_of,
+    render_small_cholesky,
+    render_small_lu,
+    render_small_triangular,
+)
+from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, in_memory, known
 from ngraph_rewrite.plan.shares import loop_share
+from ngraph_rewrite.runtime.panel_sizes import LANE_BYTES
 from ngraph_rewrite.terms.op import Op
 
 # Nanoseconds of a product and a difference, of a step of a loop over rows, and what a matrix takes beside them.
 _EACH, _ROW, _MATRIX = 0.06, 3, 50
+# Nanoseconds of an element that is read and written, and of one that is updated in all matrices that lie side by side.
+_READ, _SIDE_BY_SIDE = 0.6, 1.0
+SMALL = 16  # rows of matrices, or less, of which many are done with side by side
 BLOCKED = 96  # rows of a matrix, or more, whose columns are reflected by blocks of reflections
 
 
@@ -33,6 +46,9 @@ def factors_call(term: Op, groups: Groups) -> Call:
     x = in_memory(term.args[0], groups)
     count, n, _ = x.layout.shape
     is_lu, dtype = term.definition.short == "lu", term.dtype.name
+    if _are_small(count, n, dtype):
+        small = (render_small_lu if is_lu else render_small_cholesky)(dtype)
+        return _small_call(small, (count, n, x, *x.layout.strides), n, n + is_lu, dtype)
     source = (render_lu if is_lu else render_cholesky)(dtype)
     share = loop_share(count, _MATRIX + n * n * _ROW + n**3 * _EACH / (3 if is_lu else 6))._replace(parted=n > WIDTH)
     space, eliminate = Scratch(n * (WIDTH * term.dtype.itemsize + 8), share.chunks), render_eliminate(dtype, not is_lu)
@@ -44,12 +60,30 @@ def triangular_call(term: Op, groups: Groups) -> Call:
     """The call of solutions for triangles, which may lie in any order."""
     a, b = all_in_memory(term.args, groups)
     count, n, m = known(term)
-    source = render_triangular_solve(term.dtype.name, term.attribute("lower"), term.attribute("unit"))
+    lower, unit, dtype = term.attribute("lower"), term.attribute("unit"), term.dtype.name
+    if _are_small(count, max(n, m), dtype):
+        given = (count, n, m, int(lower), int(unit), a, *a.layout.strides, b, *b.layout.strides)
+        return _small_call(render_small_triangular(dtype), given, n, n + m, dtype)
+    source = render_triangular_solve(dtype, lower, unit)
     groups_of_columns = -(-m // COLUMNS)
     share = loop_share(count * groups_of_columns, _MATRIX + n * n * (_ROW + min(m, COLUMNS) * _EACH / 2))
     space = Scratch(WIDTH * COLUMNS * term.dtype.itemsize, share.chunks)
     arguments = (count, n, m, a, *a.layout.strides, b, *b.layout.strides, OUTPUT, space, space.bytes)
     return Call(source, arguments, share, (space,))
+
+
+def _are_small(count: int, n: int, dtype: str) -> bool:
+    """Whether matrices of so many rows are many and small enough to lie side by side."""
+    return n <= SMALL and 2 * count >= lanes_of(dtype)
+
+
+def _small_call(source: Source, given: tuple[Any, ...], n: int, columns: int, dtype: str) -> Call:
+    """The call of a kernel for matrices of n rows, side by side, with so many columns in workspace."""
+    lanes = lanes_of(dtype)
+    each = _MATRIX + lanes * n * columns * _READ + n * n * columns * _SIDE_BY_SIDE
+    share = loop_share(-(-given[0] // lanes), each)
+    space = Scratch(max(n * columns, 1) * LANE_BYTES, share.chunks)
+    return Call(source, (*given, OUTPUT, space, space.bytes), share, (space,))
 
 
 def qr_call(term: Op, groups: Groups) -> Call:

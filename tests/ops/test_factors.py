@@ -18,6 +18,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite.codegen import library_factors
 from ngraph_rewrite.errors import AxesError, DTypeError
 from ngraph_rewrite.ops import factors
+from ngraph_rewrite.plan import factor_calls
 from tests.programs import drawn
 
 Array = np.ndarray[Any, Any]
@@ -80,6 +81,35 @@ def test_solutions_are_those_of_numpy_to_the_bit(
     found = cpu.computation(ng.make_op("semi.triangular_solve", of, y, lower=lower, unit=unit), x, y)(a, b)
     meant = factors.triangular_solve(np.swapaxes(a, 1, 2) if turned else a, b, lower, unit)
     np.testing.assert_array_equal(found, meant)
+
+
+@drawn(10)
+@given(st.integers(4, 40), st.integers(0, factor_calls.SMALL), st.integers(1, 3), DTYPES, KINDS, SEEDS)
+def test_many_small_matrices_are_done_with_side_by_side_to_the_bit(
+    cpu: ng.Transformer, count: int, n: int, m: int, dtype: str, kind: str, seed: int
+) -> None:
+    x, b = matrices((count, n, n), dtype, seed, kind), matrices((count, n, m), dtype, seed + 1, kind)
+    np.testing.assert_array_equal(run(cpu, "semi.lu", x), factors.lu(x))
+    lower, unit = bool(seed & 1), bool(seed & 2)
+    found = run(cpu, "semi.triangular_solve", x, b, lower=lower, unit=unit)
+    np.testing.assert_array_equal(found, factors.triangular_solve(x, b, lower, unit))
+    x = positive((count, n, n), dtype, seed) if kind == "normal" else x
+    np.testing.assert_array_equal(run(cpu, "semi.cholesky", x), factors.cholesky(x))
+
+
+@pytest.mark.parametrize("op", ["semi.lu", "semi.cholesky"])
+def test_small_matrices_may_lie_in_any_order(cpu: ng.Transformer, op: str) -> None:
+    x = positive((20, 3, 3), "float64", 0) + np.triu(np.ones((3, 3)))  # not symmetric
+    term = ng.placeholder(x.shape, x.dtype)
+    found = cpu.computation(ng.make_op(op, ng.numpy.matrix_transpose(term)), term)(x)
+    np.testing.assert_array_equal(found, getattr(factors, op.removeprefix("semi."))(np.swapaxes(x, 1, 2)))
+
+
+def test_threads_share_small_matrices_out_to_the_same_bits() -> None:
+    x = matrices((5003, 5, 5), "float32", 0)
+    for threads in (1, 2):
+        with ng.make_transformer("cpu", threads=threads) as transformer:
+            np.testing.assert_array_equal(run(transformer, "semi.lu", x), factors.lu(x))
 
 
 @drawn(30)
