@@ -76,6 +76,7 @@ class Replay:
     ) -> None:
         self.table, self.bank, self.target, self.conditions = table, bank, target, conditions
         self.matchers = {name: one for name, one in (passes or {}).items() if isinstance(one, Matcher)}
+        self._own = {name: frozenset(map(id, one.rules)) for name, one in self.matchers.items()}
         self.shown: set[Op] = set()
         self.asked: dict[Matcher, Asked] = {}
 
@@ -135,7 +136,7 @@ class Replay:
         if rule.graph:  # its roots match together, and what one becomes depends on the graph
             return iter(())
         matcher = self.matchers.get(stage)
-        if matcher is None or all(one is not rule for one in matcher.rules):
+        if matcher is None or id(rule) not in self._own[stage]:
             return matches(rule.left, term, {})
         return (substitution for found, substitution in matcher.matches(term) if found is rule)
 
