@@ -131,7 +131,8 @@ def vectors() -> Vectors:
 
 def compresses() -> bool:
     """Whether an instruction moves some lanes of a vector to its begin: those of a mask, or as a table tells."""
-    return vectors().bytes == 64 or "+avx2" in features()
+    size = vectors().bytes
+    return size == 64 or (size == 32 and "+avx2" in features())
 
 
 def multiplies_quads() -> bool:

@@ -206,6 +206,15 @@ def test_linux_tells_the_features_that_llvm_finds(feature: str, monkeypatch: pyt
     assert features.features() == ["+sse2", "+avx"]
 
 
+@pytest.mark.parametrize(
+    ("told", "can"), [("+avx,+avx2", True), ("+avx512f", True), ("+avx", False), ("+avx2", False), ("+sse2", False)]
+)
+def test_a_table_compresses_only_vectors_of_256_bits(told: str, can: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who tells of AVX2 alone has kernels with vectors of 128."""
+    monkeypatch.setenv("NUMBA_CPU_FEATURES", told)
+    assert features.compresses() == can
+
+
 _PROCESS = """
 import ngraph_rewrite as ng
 x = ng.placeholder(ng.anonymous((40, 300)))
