@@ -18,7 +18,7 @@ from ngraph_rewrite.preparation import Preparation
 from ngraph_rewrite.ready import Ready
 from ngraph_rewrite.returns import check_handles, replaced, unboxed
 from ngraph_rewrite.state import State
-from ngraph_rewrite.targets.target import Executable, Target
+from ngraph_rewrite.targets.target import Target
 from ngraph_rewrite.terms.info import NO_INFO, user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -37,6 +37,8 @@ else:  # for those who ask
     why_not = lazy_module("ngraph_rewrite.lowering.why_not")
 
 Array = NDArray[Any]
+
+_NO_CALL = "nothing has run yet, or the last call was not finished"
 
 
 class Answering:
@@ -84,7 +86,8 @@ class Answering:
             if op.definition.name == "core.variable":
                 return self._state.array(op).copy()
             if self._kept[0] is None:
-                raise InvalidHandleError(f"{describe(op, 1)} has no value before a call", where=user_line())
+                what = f"{describe(op, 1)} has no value: {_NO_CALL}"
+                raise InvalidHandleError(what, where=user_line(), do="call the computation first")
             return self._values(self._kept[0]).value(op, recompute)
 
     def _values(self, call: tuple[Any, ...]) -> CallValues:
@@ -172,7 +175,7 @@ class Answering:
         """
         self._state.check_open()
         latest = self._prepared.latest
-        executable = latest.executable if latest is not None else self._executed()
+        executable = (latest or self._ready()).executable
         values = {} if latest is None else latest.once
         once = [f"once, before the first call: {describe(t, 2)}, {v.nbytes:,} bytes" for t, v in values.items()]
         return "\n".join([*once, str(getattr(executable, "shown", executable.source)())])
@@ -183,7 +186,7 @@ class Answering:
         Raises:
             InvalidHandleError: before the first call, which prepares them.
         """
-        return self._executed().source()
+        return self._ready().executable.source()
 
     def stats(self) -> dict[str, Any]:
         """Figures about the last call: kernels, launches, bytes of the arena, and of what was computed once before it.
@@ -191,18 +194,19 @@ class Answering:
         Raises:
             InvalidHandleError: before the first call.
         """
-        once = sum(value.nbytes for value in self._last_call()[0].once.values())
-        return {**self._executed().stats(), "plans": len(self._prepared), "once_bytes": once}
+        ready = self._ready()
+        once = sum(value.nbytes for value in ready.once.values())
+        return {**ready.executable.stats(), "plans": len(self._prepared), "once_bytes": once}
 
-    def _executed(self) -> Executable:
-        """What the last call ran."""
-        ready: Ready = self._last_call()[0]
-        return ready.executable
+    def _ready(self) -> Ready:
+        """What was ready for the last call; one that another thread makes is waited for."""
+        with self._state.lock:
+            ready: Ready = self._last_call()[0]
+            return ready
 
     def _last_call(self) -> tuple[Any, ...]:
         """What was ready for the last call, its number, arguments and results."""
         self._state.check_open()
         if self._kept[0] is None:
-            what = "nothing has run yet, or a call was not finished"
-            raise InvalidHandleError(what, where=user_line(), do="call the computation first")
+            raise InvalidHandleError(_NO_CALL, where=user_line(), do="call the computation first")
         return self._kept[0]

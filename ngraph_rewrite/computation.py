@@ -261,12 +261,12 @@ class Computation(Answering):
             state.allocate()
             arrays = list(map(self._argument, values, self.inputs, self._dtypes))
             ready = self._executable(tuple([a.shape for a in arrays]))
-            if out is None:
-                self._kept[0] = None  # so that results may lie where the last ones do, if nobody else has these
+            given = None if out is None else outputs(ready.shapes, self._valued, self.returns, out)
+            self._kept[0] = None  # so that results may lie where the last ones do, if nobody else has these
+            if given is None:
                 results = [empty(shape, dtype) for dtype, shape in ready.kinds]
             else:
-                results = outputs(ready.shapes, self._valued, self.returns, out)
-                arrays = [apart(array, results) for array in arrays]
+                results, arrays = given, [apart(array, given) for array in arrays]
             number = state.calls
             ready.executable.run(arrays, results, number)
             self._kept[0] = (ready, number, *arrays, *results)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import inspect
 import os
@@ -26,6 +27,7 @@ from ngraph_rewrite import calls as calls_module
 from ngraph_rewrite import preparation
 from ngraph_rewrite.errors import ClosedError, ComputationError
 from ngraph_rewrite.runtime.array_api import array_api
+from ngraph_rewrite.runtime.entry_parts import API
 from ngraph_rewrite.runtime.pool import process_pool
 from ngraph_rewrite.targets import cpu
 from ngraph_rewrite.types.dtypes import kind_of
@@ -378,6 +380,44 @@ def test_threads_that_call_at_once_lose_nothing() -> None:
     assert transformer.get(w) == 1 + times * len(ways)
 
 
+def test_who_asks_while_others_call_is_told_of_a_whole_call() -> None:
+    """Not of the one that is being made, which has let go of the last results."""
+    n = 30_000
+    x, value = ng.placeholder([ng.Axis("H", n)]), np.ones(n, np.float32)
+    computation = ng.make_transformer("cpu").computation(x + 1, x)
+    computation(value)
+    ended = threading.Event()
+
+    def call() -> None:
+        while not ended.is_set():
+            computation(value)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    try:
+        for _ in range(20):
+            assert computation.value(x)[0] == 1
+            assert computation.stats()["launches"] == 1
+            assert "def " in computation.source()
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("out", [None, np.zeros(3, np.float32)])
+def test_a_call_that_was_not_finished_has_no_values(out: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, ones = ng.placeholder([H]), np.ones(3, np.float32)
+    computation = ng.make_transformer("cpu").computation(x + 1, x)
+    computation(ones)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(cpu.CpuExecutable, "run", mock.Mock(side_effect=KeyboardInterrupt))
+        computation._call(ones, out=out)
+    for ask in (lambda: computation.value(x), computation.stats, computation.source):
+        with pytest.raises(ng.InvalidHandleError, match="the last call was not finished"):
+            ask()
+    assert np.array_equal(computation(ones), [2, 2, 2]) and np.array_equal(computation.value(x), ones)
+
+
 def test_other_threads_run_while_kernels_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though nobody takes the interpreter's lock from who has it: in long calls, that is."""
     n = 2_000_000
@@ -407,6 +447,28 @@ def test_other_threads_run_while_kernels_do(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 # -- memory ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(array_api() is None, reason="there is no machine code for calls")
+@pytest.mark.parametrize("structure", [None, list])
+def test_where_machine_code_gets_no_memory_python_code_tries_again(structure: type | None) -> None:
+    """And nobody keeps the lock."""
+    computation, ones = made("float32", (3,), structure), np.ones(3, np.float32)
+    expected = computation(ones, ones)
+    found, place = array_api(), API.index("empty")
+    assert found is not None
+    nothing = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, *[ctypes.c_void_p] * 2, ctypes.c_int)(lambda *_: None)
+    before = found.words[place]
+    found.words[place] = ctypes.cast(nothing, ctypes.c_void_p).value
+    try:
+        results = [computation(ones, ones) for _ in range(3)]
+    finally:
+        found.words[place] = before
+    assert all(same(result, expected) for result in results)
+    thread = threading.Thread(target=lambda: results.append(computation(ones, ones)), daemon=True)
+    thread.start()
+    thread.join(10)
+    assert len(results) == 4 and is_quick(computation)
 
 
 def test_no_reference_is_lost_or_kept() -> None:

@@ -116,7 +116,7 @@ def test_a_call_that_has_ended_is_the_last_call() -> None:
     with ng.make_transformer("cpu") as transformer:
         computation = transformer.computation(y * 1.0, x)
         call = computation.step(feed_dict={x: [0, 0, 0]}, out=out)
-        with pytest.raises(ng.InvalidHandleError, match="before a call"):
+        with pytest.raises(ng.InvalidHandleError, match="nothing has run yet"):
             computation.value(y)
         assert call.results() is out
         np.testing.assert_array_equal(computation.value(y), [1, 1, 1])

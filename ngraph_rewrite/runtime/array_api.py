@@ -47,6 +47,7 @@ _FUNCTIONS = {
     "call_alone": "PyObject_CallNoArgs",
     "let_go": "PyEval_SaveThread",
     "come_back": "PyEval_RestoreThread",
+    "clear": "PyErr_Clear",
 }
 _OBJECTS = {
     "none": None,

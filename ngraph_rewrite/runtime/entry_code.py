@@ -32,10 +32,11 @@ entry:
 {field("words", "%self", TUPLE_ITEMS)}{field("header", "%words", ARRAY_DATA)}
 {header("api", "inputs", "results", "specs")}
 {api("array_type", "decref", "incref", "new_tuple", "set_tuple", "new_list", "set_list", "none", "out", "integer")}
+{api("call_alone", "let_go", "come_back", "clear")}
   %taken_at = alloca i64
   store i64 0, ptr %taken_at
   %right_number = icmp eq i64 %given, %inputs
-  %open_before = call i1 @open(ptr %header)
+  %open_before = call i1 @open(ptr %header, i1 false)
   %may = and i1 %right_number, %open_before
   br i1 %may, label %room, label %slow
 room:
@@ -74,45 +75,45 @@ out_is:
 out_arrays:
   %out_right = call i1 @given(ptr %header, ptr %out_value, ptr %arrays, ptr %taken_at)
   br i1 %out_right, label %allocate, label %give_up
-allocate:  ; the memory of the last results is given back first: what nobody has any more is in the caches
+allocate:
+{header("acquire", "release")}
+  %long = icmp ne ptr %acquire, null
+  br i1 %long, label %lock, label %forget
+lock:  ; nobody had it; who takes it now is waited for, and finds the last call whole
+  %locked = call ptr %call_alone(ptr %acquire)
+  %not_locked = icmp eq ptr %locked, null
+  br i1 %not_locked, label %fail, label %has_lock
+has_lock:
+  call void %decref(ptr %locked)
+  br label %forget
+forget:  ; the memory of the last results is given back first: what nobody has any more is in the caches
 {header("holder")}
   call void %incref(ptr %none)
   call i32 %set_list(ptr %holder, i64 0, ptr %none)
   %are_made = call i1 @made(ptr %header, ptr %arrays, ptr %taken_at)
-  br i1 %are_made, label %objects, label %fail
+  br i1 %are_made, label %objects, label %no_memory
 objects:
 {header("kept", "structure", "items", "valued")}
   %size = add i64 %all, 2
   %record = call ptr %new_tuple(i64 %size)
   %no_record = icmp eq ptr %record, null
-  br i1 %no_record, label %fail, label %record_is
+  br i1 %no_record, label %no_memory, label %record_is
 record_is:
   switch i64 %structure, label %ready [i64 1, label %as_tuple i64 2, label %as_list]
 as_tuple:
   %a_tuple = call ptr %new_tuple(i64 %items)
   %no_tuple = icmp eq ptr %a_tuple, null
-  br i1 %no_tuple, label %fail_later, label %ready
+  br i1 %no_tuple, label %no_container, label %ready
 as_list:
   %a_list = call ptr %new_list(i64 %items)
   %no_list = icmp eq ptr %a_list, null
-  br i1 %no_list, label %fail_later, label %ready
+  br i1 %no_list, label %no_container, label %ready
 ready:
   %container = phi ptr [null, %record_is], [%a_tuple, %as_tuple], [%a_list, %as_list]
-  %open_now = call i1 @open(ptr %header)
-  br i1 %open_now, label %run, label %closed
-run:
-{header("counter", "call", "rows", "row_count", "context", "walk", "acquire", "release")}
-{api("call_alone", "let_go", "come_back")}
-  %long = icmp ne ptr %acquire, null
-  br i1 %long, label %lock, label %begin
-lock:  ; nobody has it
-  %locked = call ptr %call_alone(ptr %acquire)
-  %not_locked = icmp eq ptr %locked, null
-  br i1 %not_locked, label %fail_last, label %has_lock
-has_lock:
-  call void %decref(ptr %locked)
-  br label %begin
+  %open_now = call i1 @open(ptr %header, i1 %long)
+  br i1 %open_now, label %begin, label %closed
 begin:
+{header("counter", "call", "rows", "row_count", "context", "walk")}
   %calls = load i64, ptr %counter
   store i64 %calls, ptr %call
   call void @patch(ptr %header, ptr %arrays)
@@ -199,19 +200,22 @@ finish:
 closed:
   call void %decref(ptr %record)
   %has_container = icmp ne ptr %container, null
-  br i1 %has_container, label %drop_container, label %give_up
+  br i1 %has_container, label %drop_container, label %unlock
 drop_container:
   call void %decref(ptr %container)
-  br label %give_up
-fail_last:
-  %has_one = icmp ne ptr %container, null
-  br i1 %has_one, label %drop_one, label %fail_later
-drop_one:
-  call void %decref(ptr %container)
-  br label %fail_later
-fail_later:
+  br label %unlock
+no_container:
   call void %decref(ptr %record)
-  br label %fail
+  br label %no_memory
+no_memory:  ; the method tries once more, and says so
+  call void %clear()
+  br label %unlock
+unlock:
+  br i1 %long, label %let_lock, label %give_up
+let_lock:
+  %let = call ptr %call_alone(ptr %release)
+  call void %decref(ptr %let)
+  br label %give_up
 fail:
   call void @drop(ptr %arrays, i64 %inputs, ptr %taken_at, ptr %decref)
   ret ptr null

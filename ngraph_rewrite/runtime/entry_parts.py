@@ -6,7 +6,7 @@ What it knows of a computation are the words of a header, at the addresses of wh
 * the API of Python and NumPy (`API`); the numbers of inputs and of results; what they have to be, four words each: the
   dtype, the rank, where the shape is, the bytes;
 * patches, three words each: where an address goes, of which array, how far into it; their number;
-* rows of the launch table, their number, the context, the walker; gates, their number;
+* rows of the launch table, their number, the context, the walker; gates, the first of them the lock's, their number;
 * where calls are counted, and where kernels read the number;
 * a list that keeps what the last call took and gave; an object that is kept with it;
 * what takes and gives back the lock of the computation, if the call lets go of the interpreter's, or 0;
@@ -17,7 +17,7 @@ What it knows of a computation are the words of a header, at the addresses of wh
 
 API = (
     "array_type empty incref decref new_tuple set_tuple new_list set_list integer "
-    "none not_implemented out tuple_type list_type call_method view set_base byte call_alone let_go come_back"
+    "none not_implemented out tuple_type list_type call_method view set_base byte call_alone let_go come_back clear"
 ).split()
 HEADER = (
     "api inputs results specs patches patch_count rows row_count context walk gates gate_count "
@@ -165,13 +165,14 @@ return:
 }}
 """
 OPEN = f"""
-; whether all gates are open
-define internal i1 @open(ptr %header) {{
+; whether all gates are open, but for the first, the lock's, where it is one's own
+define internal i1 @open(ptr %header, i1 %own) {{
 entry:
 {header("gates", "gate_count")}
+  %first = zext i1 %own to i64
   br label %gate
 gate:
-  %i = phi i64 [0, %entry], [%next, %look]
+  %i = phi i64 [%first, %entry], [%next, %look]
   %next = add i64 %i, 1
   %more = icmp slt i64 %i, %gate_count
   br i1 %more, label %look, label %yes
