@@ -39,7 +39,7 @@ def few(source: Operand, target: Operand, sizes: Sequence[int]) -> int | None:
         return None
     (a,), (b,) = fast
     found = [(a, source.strides[b]), (b, target.strides[a])]
-    short = [dim for dim, across in found if 1 < sizes[dim] <= _FEW and across == "s"]
+    short = [dim for dim, across in found if 1 < sizes[dim] <= _FEW and across not in ("0", "1")]
     return short[0] if len(short) == 1 else None
 
 
@@ -119,11 +119,13 @@ def _together(nest: MapNest, split: int, dim: int, length: int) -> list[str]:
     """The loops where one with unit stride is short; its length is a stride of the other one if all is dense."""
     fast = _fast(*nest.operands)
     (other,) = set(fast) - {dim}
-    stride = f"{'x0' if nest.loads[0].strides[dim] == '1' else 'y0'}_s{other}"
-    loops = _plain({other}, split, loop(f"for i{dim} in range({length}):", _move(nest)))
-    dense = [re.sub(rf"\b{stride}\b", str(length), line) for line in loops]
-    both = [*loop(f"if {stride} == {length}:", dense), *loop("else:", loops)]
-    return _plain(set(range(nest.rank)).difference(fast), split, both)
+    name, at = ("x0", nest.operands[0]) if nest.loads[0].strides[dim] == "1" else ("y0", nest.operands[1])
+    loops, stride = _plain({other}, split, loop(f"for i{dim} in range({length}):", _move(nest))), at.strides[other]
+    if stride == "s":
+        stride = distance(name, at, other)
+        dense = [re.sub(rf"\b{stride}\b", str(length), line) for line in loops]
+        loops = [*loop(f"if {stride} == {length}:", dense), *loop("else:", loops)]
+    return _plain(set(range(nest.rank)).difference(fast), split, loops)
 
 
 def _move(nest: MapNest) -> list[str]:

@@ -8,9 +8,8 @@ from ngraph_rewrite.codegen.source import Source
 
 __all__ = [
     "REDUCTIONS",
+    "SHUFFLED",
     "MapNest",
-    "SHUFFLED",
-    "SHUFFLED",
     "Operand",
     "RowNest",
     "Source",

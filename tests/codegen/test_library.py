@@ -2,6 +2,7 @@
 """Products in plain loops, gather, random draws and copies against NumPy."""
 
 import ctypes
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from ngraph_rewrite.codegen.library import render_dot, render_gather, render_ran
 from ngraph_rewrite.codegen.library_indexed import render_take_along
 from ngraph_rewrite.codegen.library_products import render_sums
 from ngraph_rewrite.codegen.library_running import render_recurrence, render_running
-from ngraph_rewrite.codegen.nest import Operand
+from ngraph_rewrite.codegen.nest import SHUFFLED, Operand
 from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.compiler import compile_kernel
 from ngraph_rewrite.runtime.philox import last_below, normal, uniform
@@ -196,6 +197,8 @@ def test_what_is_moved_together_may_be_dense_or_not(
     order = (*range(len(outside)), len(outside) + 1, len(outside)) if turned else tuple(range(len(shape)))
     arrays = [a.transpose(order) for a in (source, target)]  # loops in the order of the target
     operands = [Operand("float32", tuple("1" if s == 4 else "s" for s in a.strides)) for a in arrays]
+    if (last := str(arrays[0].strides[-1] // 4)) in SHUFFLED:
+        operands[0] = replace(operands[0], strides=(*operands[0].strides[:-1], last))
     dim = few(*operands, arrays[0].shape)
     assert dim is not None and arrays[0].shape[dim] == colours
     run(render_copy(*operands, (dim, colours)), nest_arguments(arrays[0].shape, arrays[:1], arrays[1:]), chunks)
@@ -211,6 +214,7 @@ def test_what_is_moved_together_may_be_dense_or_not(
         (("s", "1", "s"), ("s", "s", "1"), (9, 50, 40), None),  # as many as a tile holds
         (("s", "1", "s"), ("s", "s", "1"), (9, 3, 4), None),  # few either way
         (("1", "s"), ("s", "1"), (3, 50), 0),  # colours of one picture
+        (("1", "3"), ("s", "1"), (3, 50), 0),  # also if it is known that they are all that there is of a pixel
         (("s", "1"), ("s", "1"), (50, 3), None),  # nothing is turned around
     ],
 )
