@@ -37,7 +37,9 @@ from ngraph_rewrite.terms.op import Op
 _EACH, _ROW, _MATRIX = 0.06, 3, 50
 # Nanoseconds of an element that is read and written, and of one that is updated in all matrices that lie side by side.
 _READ, _SIDE_BY_SIDE = 0.6, 1.0
-SMALL = 16  # rows of matrices, or less, of which many are done with side by side
+# Rows of matrices, or less, of which many are done with side by side; of those whose rows are exchanged, which is done
+# with all that are left, in the lanes that want it.
+SMALL, _EXCHANGED = 16, 12
 BLOCKED = 96  # rows of a matrix, or more, whose columns are reflected by blocks of reflections
 
 
@@ -46,7 +48,7 @@ def factors_call(term: Op, groups: Groups) -> Call:
     x = in_memory(term.args[0], groups)
     count, n, _ = x.layout.shape
     is_lu, dtype = term.definition.short == "lu", term.dtype.name
-    if _are_small(count, n, dtype):
+    if _are_small(count, n, dtype, _EXCHANGED if is_lu else SMALL):
         small = (render_small_lu if is_lu else render_small_cholesky)(dtype)
         return _small_call(small, (count, n, x, *x.layout.strides), n, n + is_lu, dtype)
     source = (render_lu if is_lu else render_cholesky)(dtype)
@@ -72,9 +74,10 @@ def triangular_call(term: Op, groups: Groups) -> Call:
     return Call(source, arguments, share, (space,))
 
 
-def _are_small(count: int, n: int, dtype: str) -> bool:
-    """Whether matrices of so many rows are many and small enough to lie side by side."""
-    return n <= SMALL and 2 * count >= lanes_of(dtype)
+def _are_small(count: int, n: int, dtype: str, most: int = SMALL) -> bool:
+    """Whether matrices of n rows are small enough to lie side by side, and no more than a quarter of lanes empty."""
+    lanes = lanes_of(dtype)
+    return n <= most and 0 < 3 * -(-count // lanes) * lanes <= 4 * count
 
 
 def _small_call(source: Source, given: tuple[Any, ...], n: int, columns: int, dtype: str) -> Call:

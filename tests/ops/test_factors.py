@@ -105,6 +105,18 @@ def test_small_matrices_may_lie_in_any_order(cpu: ng.Transformer, op: str) -> No
     np.testing.assert_array_equal(found, getattr(factors, op.removeprefix("semi."))(np.swapaxes(x, 1, 2)))
 
 
+@pytest.mark.parametrize(("count", "n", "small"), [(11, 3, 0), (12, 3, 3), (17, 3, 0), (12, 16, 2), (12, 17, 0)])
+def test_matrices_are_side_by_side_where_they_are_small_and_fill_vectors(
+    cpu: ng.Transformer, count: int, n: int, small: int
+) -> None:
+    """A lane without a matrix takes as long as any other, and the more rows there are the longer do exchanges."""
+    x = ng.placeholder((count, n, n))
+    solved = ng.make_op("semi.triangular_solve", x, x, lower=True, unit=False)
+    forward = cpu.computation([ng.make_op("semi.lu", x), ng.make_op("semi.cholesky", x), solved], x)
+    forward(np.broadcast_to(np.eye(n, dtype="float32"), (count, n, n)))
+    assert sum(name.startswith("small_matrices") for name in forward.stats()["kernels"]) == small
+
+
 def test_threads_share_small_matrices_out_to_the_same_bits() -> None:
     x = matrices((5003, 5, 5), "float32", 0)
     for threads in (1, 2):
