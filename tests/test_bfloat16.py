@@ -294,14 +294,18 @@ def test_limits_are_asked_for() -> None:
 @pytest.mark.parametrize("axis", [0, 1, None], ids=str)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_sums_of_sixteen_bits_are_those_of_float64_rounded(dtype: str, axis: int | None) -> None:
-    """Sums in float32 of few of them at a time."""
+    """Sums in float32 of few of them at a time, alone or beside an extremum, whatever is left of a row."""
     value = np.random.default_rng(8).normal(2, 3, (75, 301)).astype(dtype)
     x = ng.placeholder(value.shape, dtype)
+    total, greatest = ng.numpy.sum(x, axis=axis), ng.numpy.max(x, axis=axis)
     with ng.make_transformer("cpu") as transformer:
-        found = transformer.computation(ng.numpy.sum(x, axis=axis), x)(value)
+        alone = transformer.computation(total, x)(value)
+        found, most = transformer.computation([total, greatest], x)(value)
     wide = value.astype(np.float64).sum(axis=axis)
-    off = np.abs(found.astype(np.float64) - wide)
-    assert np.all(off <= 0.501 * np.abs(wide) * 2.0 ** (-7 if dtype == "bfloat16" else -10))
+    for one in (alone, found):
+        off = np.abs(one.astype(np.float64) - wide)
+        assert np.all(off <= 0.501 * np.abs(wide) * 2.0 ** (-7 if dtype == "bfloat16" else -10))
+    np.testing.assert_array_equal(most, value.max(axis=axis))
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -22,9 +22,8 @@ from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.types.dtypes import as_dtype
 
 # Indices of a row that one loop over lanes takes in, where a value takes few steps. Memory is read in as many places;
-# all of them, and accumulators, may fall on one set of the first cache, which has 8 lines. Numbers of 16 bits
-# are summed in float32 first.
-_AT_A_TIME, _HALVES_AT_A_TIME = 6, 12
+# all of them, and accumulators, may fall on one set of the first cache, which has 8 lines.
+_AT_A_TIME = 6
 _FEW = 6
 # Elements of an operand that are asked for together, and how far ahead: of float32, 16 KiB.
 _PIECE, _AHEAD = 64, 4096
@@ -114,21 +113,23 @@ class _Columns:
         taken = self._take_in(number, kept=True)
         variables = [line for r in form.stages.reductions(number) for line in self._begun(r)]
         ends = [line for r in form.stages.reductions(number) for line in self._ended(r)]
-        narrow = all(self._item(r, kept=True).narrow for r in form.stages.reductions(number))
-        count = form.ahead or (_HALVES_AT_A_TIME if narrow else _AT_A_TIME)
+        count = form.ahead or _AT_A_TIME
         steps = [[f"i{dim} = at + {k}", *values, *taken] for k in range(count)]
         inside = read + variables + [line for step in steps for line in step] + ends
         many = self._pieces(inside, dim, count) if form.ahead else self._lane_loop(inside)
-        one = self._lane_loop(read + variables + [f"i{dim} = at", *values, *taken] + ends) + self._widened(number)
-        many += self._widened(number)
+        widened = self._widened(number)
         if count == 1:
-            return [f"for at in range(n{dim}):", indented("\n".join(many), 4)]
+            return [f"for at in range(n{dim}):", indented("\n".join(many + widened), 4)]
+        going_on = [line for r in form.stages.reductions(number) for line in self._begun(r, anew=False)]
+        one = self._lane_loop(read + going_on + [f"i{dim} = at", *values, *taken] + ends)
+        rest = [f"for at in range(whole, n{dim}):", indented("\n".join(one), 4)]
+        if widened:
+            rest = [f"if whole < n{dim}:", indented("\n".join([*self._emptied(number), *rest, *widened]), 4)]
         return [
             f"whole = n{dim} - n{dim} % {count}",
             f"for at in range(0, whole, {count}):",
-            indented("\n".join(many), 4),
-            f"for at in range(whole, n{dim}):",
-            indented("\n".join(one), 4),
+            indented("\n".join(many + widened), 4),
+            *rest,
         ]
 
     def _pieces(self, body: list[str], dim: int, count: int) -> list[str]:
@@ -174,12 +175,16 @@ class _Columns:
             return replace(item, narrow=True, variables=((f"{item.variables[0][0]}_few", item.dtype),))
         return replace(item, guarded=True) if kept and item.kind in ("max", "min") and is_real(item.dtype) else item
 
-    def _begun(self, reduction: int) -> list[str]:
-        """Before several values are taken in."""
+    def _begun(self, reduction: int, anew: bool = True) -> list[str]:
+        """Before several values are taken in.
+
+        Args:
+            anew: Whether what is summed in float32 begins there, or goes on.
+        """
         item = self._item(reduction, kept=True)
         name = item.variables[0][0]
         if item.narrow:
-            return item.block_lines[0]
+            return item.block_lines[0] if anew else [self._few(name)]
         return self._load_variables(reduction) + [f"{name}_nan = {name} != {name}"] * item.guarded
 
     def _ended(self, reduction: int) -> list[str]:
@@ -190,15 +195,24 @@ class _Columns:
             return [f"store_float32({name}_lanes, lane, {name}, {self.variables[name][1]})"]
         return ending(item) + self._store_variables(reduction)
 
+    def _few(self, name: str) -> str:
+        """The line that reads what was summed in float32."""
+        return f"{name} = load_float32({name}_lanes, lane, {self.variables[name][1]})"
+
+    def _emptied(self, number: int) -> list[str]:
+        """The loop by which sums in float32 begin, of what is taken in one by one."""
+        items = [self._item(r, kept=True) for r in self.form.stages.reductions(number)]
+        names = [item.variables[0][0] for item in items if item.narrow]
+        zero = literal(0, "float32")
+        return self._lane_loop([f"store_float32({n}_lanes, lane, {zero}, {self.variables[n][1]})" for n in names])
+
     def _widened(self, number: int) -> list[str]:
         """The loop that adds what was summed in float32: one of its own, as vectors of both widths would be short."""
         lines = list[str]()
         for reduction in self.form.stages.reductions(number):
             item, (name, _) = self._item(reduction, kept=True), self.form.accumulators[reduction].variables[0]
             if item.narrow:
-                few = item.variables[0][0]
-                lines += self._load_variables(reduction)
-                lines += [f"{few} = load_float32({few}_lanes, lane, {self.variables[few][1]})"]
+                lines += [*self._load_variables(reduction), self._few(item.variables[0][0])]
                 lines += [f"{name} = {name} + {item.widened}", *self._store_variables(reduction)]
         return self._lane_loop(lines) if lines else []
 
