@@ -35,8 +35,9 @@ from ngraph_rewrite.terms.op import Op
 
 # Nanoseconds of a product and a difference, of a step of a loop over rows, and what a matrix takes beside them.
 _EACH, _ROW, _MATRIX = 0.06, 3, 50
-# Nanoseconds of an element that is read and written, and of one that is updated in all matrices that lie side by side.
-_READ, _SIDE_BY_SIDE = 0.6, 1.0
+# Nanoseconds of an element that is read and written, and of one that is updated in all matrices that lie side by side,
+# where rows are exchanged before, and where not.
+_READ, _EXCHANGING, _SIDE_BY_SIDE = 0.6, 4.0, 1.0
 # Rows of matrices, or less, of which many are done with side by side; of those whose rows are exchanged, which is done
 # with all that are left, in the lanes that want it.
 SMALL, _EXCHANGED = 16, 12
@@ -50,7 +51,8 @@ def factors_call(term: Op, groups: Groups) -> Call:
     is_lu, dtype = term.definition.short == "lu", term.dtype.name
     if _are_small(count, n, dtype, _EXCHANGED if is_lu else SMALL):
         small = (render_small_lu if is_lu else render_small_cholesky)(dtype)
-        return _small_call(small, (count, n, x, *x.layout.strides), n, n + is_lu, dtype)
+        update = _EXCHANGING if is_lu else _SIDE_BY_SIDE
+        return _small_call(small, (count, n, x, *x.layout.strides), n, n + is_lu, dtype, update)
     source = (render_lu if is_lu else render_cholesky)(dtype)
     share = loop_share(count, _MATRIX + n * n * _ROW + n**3 * _EACH / (3 if is_lu else 6))._replace(parted=n > WIDTH)
     space, eliminate = Scratch(n * (WIDTH * term.dtype.itemsize + 8), share.chunks), render_eliminate(dtype, not is_lu)
@@ -80,10 +82,12 @@ def _are_small(count: int, n: int, dtype: str, most: int = SMALL) -> bool:
     return n <= most and 0 < 3 * -(-count // lanes) * lanes <= 4 * count
 
 
-def _small_call(source: Source, given: tuple[Any, ...], n: int, columns: int, dtype: str) -> Call:
+def _small_call(
+    source: Source, given: tuple[Any, ...], n: int, columns: int, dtype: str, update: float = _SIDE_BY_SIDE
+) -> Call:
     """The call of a kernel for matrices of n rows, side by side, with so many columns in workspace."""
     lanes = lanes_of(dtype)
-    each = _MATRIX + lanes * n * columns * _READ + n * n * columns * _SIDE_BY_SIDE
+    each = _MATRIX + lanes * n * columns * _READ + n * n * columns * update
     share = loop_share(-(-given[0] // lanes), each)
     space = Scratch(max(n * columns, 1) * LANE_BYTES, share.chunks)
     return Call(source, (*given, OUTPUT, space, space.bytes), share, (space,))
