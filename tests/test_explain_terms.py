@@ -230,8 +230,14 @@ def same_in_a_condition() -> ng.Op:
     return OF["least"](OF["union"](OF["one"](part), OF["one"](OF["head"](OF["quote"](part)))))
 
 
+def alike_built_apart() -> ng.Op:
+    """What is quoted is no form of any pass: its parts, which are alike, were built by themselves."""
+    return OF["head"](OF["quote"](OF["size"](OF["union"](*[OF["one"](OF["zero"]()) for _ in range(3)]))))
+
+
 @given(term=NATS)
 @example(term=same_in_a_condition())
+@example(term=alike_built_apart())
 @settings(max_examples=12, deadline=None)
 def test_a_rule_fired_or_it_is_told_why_it_did_not(term: ng.Op) -> None:
     found = rewritten(term)

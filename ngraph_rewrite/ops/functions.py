@@ -51,13 +51,13 @@ _erfinv = np.vectorize(_inverse_of_erf, otypes=[np.float64])
 
 
 def cbrt(x: Any) -> Any:
-    """The cube root, computed in double precision: NumPy's of float32 is off by more than a unit in the last place.
+    """The cube root, computed in the next precision: NumPy's may be off by more than a unit in the last place.
 
     >>> cbrt(np.float32(247**3)).item()
     247.0
     """
     x = np.asarray(x)
-    return np.cbrt(x.astype(np.float64)).astype(x.dtype)
+    return np.cbrt(x.astype(np.longdouble if x.dtype == np.float64 else np.float64)).astype(x.dtype)
 
 
 def sigmoid(x: Any) -> Any:

@@ -33,8 +33,10 @@ def layout_copies(jobs: Iterable[Job]) -> Iterator[LayoutCopy]:
 def reorders(source: Layout, target: Layout) -> bool:
     """Whether two axes that lie one way round in memory lie the other way round in the copy.
 
-    >>> reorders(Layout(0, (2, 3), (1, 2)), row_major((2, 3))), reorders(row_major((2, 3)), row_major((2, 3)))
-    (True, False)
+    >>> reorders(Layout(0, (2, 3), (1, 2)), Layout(0, (2, 3), (3, 1)))
+    True
+    >>> reorders(Layout(0, (2, 3), (3, 1)), Layout(0, (2, 3), (3, 1)))
+    False
     """
     if 0 in target.shape:
         return False

@@ -54,12 +54,20 @@ class TermOrder:
         return tuple(found)
 
     def compared(self, a: Op, b: Op) -> int:
-        """Below zero if the first is less. Of two terms, only where they differ first is looked at: no recursion."""
-        while a is not b:
+        """Below zero if the first is less, zero if both are written alike: terms that were built apart may be.
+
+        Of two terms, only where they differ first is looked at: no recursion.
+        """
+        pending, seen = [(a, b)], set[tuple[Op, Op]]()
+        while pending:
+            a, b = pair = pending.pop()
+            if a is b or pair in seen:
+                continue
             own, other = self._key(a), self._key(b)
             if own != other:
                 return -1 if own < other else 1
-            a, b = next((x, y) for x, y in zip(a.args, b.args, strict=True) if x is not y)
+            seen.add(pair)
+            pending += reversed([*zip(a.args, b.args, strict=True)])
         return 0
 
     def _key(self, term: Op) -> Key:
