@@ -125,10 +125,10 @@ def test_products_of_truths_ask_whether_there_is_a_pair(m: int, n: int, k: int) 
 def test_converted_integers_are_multiplied_in_one_launch() -> None:
     """Where four bytes that both have a sign, or none, are multiplied at once, rows are summed, too.
 
-    Bytes that are summed in a byte are pairs, of which the rows are made of int16.
+    Else, and where bytes are summed in a byte, they are pairs, of which the rows are made of int16.
     """
-    summed = ["reduce"] if multiplies_quads() else []
-    for left, right, launched in (("int16", "int8", []), ("uint8", "int8", []), ("int8", "int8", summed)):
+    other, alike = ([], ["reduce"]) if multiplies_quads() else (["map"], ["map"])
+    for left, right, launched in (("int16", "int8", []), ("uint8", "int8", other), ("int8", "int8", alike)):
         a, b = np.ones((65, 64), left), np.ones((64, 65), right)
         x, y = placeholder(a), placeholder(b)
         term = semi.dot(ng.cast(x, dtype="int32"), ng.cast(y, dtype="int32"))
