@@ -75,7 +75,7 @@ class Attention:
 
 def loops(computation: ng.Computation) -> list[Loop]:
     """The loops of the plan of the last call, outermost ones."""
-    return [work for work in computation._executed().plan.work if isinstance(work, Loop)]  # type: ignore[attr-defined]
+    return [work for work in computation._ready().executable.plan.work if isinstance(work, Loop)]  # type: ignore[attr-defined]
 
 
 def inside(loop: Loop) -> Iterator[Work]:

@@ -85,7 +85,7 @@ def test_axes_that_lie_the_other_way_round_in_both_operands_are_contracted_as_th
     with ng.make_transformer("cpu") as transformer:
         computation = transformer.computation(product, *given)
         found = computation(*given.values())
-        (work,) = computation._executed().plan.work  # type: ignore[attr-defined]
+        (work,) = computation._ready().executable.plan.work  # type: ignore[attr-defined]
     assert np.array_equal(found, np.einsum("mkt,nkt->mn" if last else "ktm,ktn->mn", *given.values()))
     told = dict(zip(work.source.signature, work.arguments, strict=True))
     assert (told["terms"], told["k"], told["a_sk"]) == (1, 200, 4 if last else 80)

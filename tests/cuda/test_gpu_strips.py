@@ -43,7 +43,7 @@ def run(target: Any, length: int, dtype: str, mask: bool, values: Sequence[Any])
         found = [np.asarray(x).astype(np.float64) for x in computation(*values)]
         if target == "reference":
             return found, [], 0
-        work = computation._executed().plan.work  # type: ignore[attr-defined]
+        work = computation._ready().executable.plan.work  # type: ignore[attr-defined]
         return found, [one.times for one in work if isinstance(one, Loop)], computation.stats()["arena_bytes"]
 
 

@@ -156,7 +156,7 @@ def test_numbers_that_an_earlier_kernel_left_in_memory_change_no_bit(dtype: str)
         computation = transformer.computation(term, a, b)
         first = computation(*values)
         assert kernels(computation.stats()) == ["convolution_across", "convolution_sums"]
-        memory = computation._executed()._arguments.arena  # type: ignore[attr-defined]
+        memory = computation._ready().executable._arguments.arena  # type: ignore[attr-defined]
         for byte in (0, 255):  # of zeros, and of NaN
             memory[:] = byte
             np.testing.assert_array_equal(computation(*values), first)
