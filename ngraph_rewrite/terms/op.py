@@ -8,7 +8,7 @@ line that built it), which is never part of the structure and which rules never 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError, ImmutableError, NGraphRewriteError
 from ngraph_rewrite.terms.calls_told import attributes_told, call_told, clipped, located
@@ -254,20 +254,6 @@ class Op(Operators, Methods, Unanswered, Immutable):
     def __deepcopy__(self, memo: object) -> Op:
         return self
 
-    def __reduce__(self) -> NoReturn:
-        raise ArgumentError(
-            f"{describe(self, 1)} is a term, and terms cannot be pickled",
-            where=user_line(),
-            do="pickle what it is built from; `Transformer.save` keeps the values of variables",
-        )
-
-    def __bool__(self) -> bool:
-        raise ArgumentError(
-            f"{describe(self, 1)} is a term and has no truth value",
-            where=user_line(),
-            do="choose with ng.numpy.where or ng.cond, or compute it first; same_as compares structure",
-        )
-
     def __iter__(self) -> Iterator[Op]:
         """The parts of a tuple."""
         return (self[i] for i in range(len(self)))
@@ -296,35 +282,11 @@ class Op(Operators, Methods, Unanswered, Immutable):
             raise AttributeValueError(f"the index {item!r}", where=user_line(), do="give integers or slices")
         return build(lookup(f"{family_of([self])}.tensor_slice"), (self,), items=items)
 
-    def __setitem__(self, item: Any, value: Any) -> NoReturn:
-        raise ArgumentError(
-            f"{describe(self, 1)} is a term, which is immutable: nothing can be assigned to a part of it",
-            where=user_line(),
-            do="make another one: ng.numpy.at(x)[index].set(value), or ng.set_slice(x, index, value)",
-        )
-
-    # -- what it is not --------------------------------------------------------------------------------
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        raise _without_value(self, "to put into an array")
-
-    def __float__(self) -> NoReturn:
-        raise _without_value(self, "to make a number of")
-
-    __int__ = __complex__ = __float__
-
 
 # What writes slots past `__setattr__`, looked up once.
 _put_definition, _put_args, _put_attrs, _put_type, _put_info, _put_mark, _put_form = (
     vars(Op)[slot].__set__ for slot in ("definition", "args", "attrs", "type", "info", "mark", "form")
 )
-
-
-def _without_value(term: Op, wanted: str) -> ArgumentError:
-    what = f"{describe(term, 1)} is a term and has no value {wanted}"
-    return ArgumentError(
-        what, where=user_line(), do="compute it: transformer.computation(term)(), or call the function of ng.numpy"
-    )
 
 
 def _transposed(term: Op, rank: int) -> Op:
