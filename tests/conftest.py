@@ -83,17 +83,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     named = any("::" in argument for argument in config.args) or config.option.keyword
     if named or getattr(config.option, "lf", False) or int(os.environ.get(EXAMPLES, "1")) > 1:
         return
-    cases = defaultdict[object, list[pytest.Item]](list)
+    cases, has_gpu = defaultdict[object, list[pytest.Item]](list), not {SIMULATOR, EMULATOR} & {*os.environ}
     for item in items:
-        if isinstance(item, pytest.Function) and is_sampled(item):
+        if isinstance(item, pytest.Function) and is_sampled(item, has_gpu):
             cases[item.function].append(item)
     left = {item for same in cases.values() for item in left_out(same)}
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
 
 
-def is_sampled(item: pytest.Item) -> bool:
-    has_gpu = not {SIMULATOR, EMULATOR} & {*os.environ}
+def is_sampled(item: pytest.Item, has_gpu: bool) -> bool:
     return bool(item.get_closest_marker("sampled") or (item.get_closest_marker("cuda") and not has_gpu))
 
 

@@ -237,6 +237,7 @@ def looked_at(x: Any, way: str) -> Any:
 WAYS = ["back", "below", "around", "seconds", "thirds", "fourths", "backwards", "left", "right"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("shape", [(3, 1), (17, 35), (40, 131)], ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "int8"])

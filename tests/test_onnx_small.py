@@ -107,6 +107,7 @@ def test_weights_of_few_bits_have_scales_for_blocks(name: str) -> None:
         assert_same(*both(body, x, False, "cpu", w, scale, zero, *more))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("name", [*INTEGERS, "INT8", "UINT8"])
 def test_a_factor_whose_blocks_have_scales_stays_packed(name: str, zeros: bool) -> None:

@@ -365,6 +365,7 @@ def test_a_batch_of_single_columns_is_computed_as_rows_and_has_an_epilogue() -> 
     np.testing.assert_allclose(run(result, {x: a, y: v, z: c}), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [*DTYPES, *INTEGERS, "float16", "int8"])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("m", [1, 15, 16, 33])

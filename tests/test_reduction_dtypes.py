@@ -23,6 +23,7 @@ def computed(term: ng.Op, x: ng.Op, target: str) -> Any:
         return transformer.computation(term, x)(VALUES)
 
 
+@pytest.mark.sampled
 @each_family
 @pytest.mark.parametrize("target", ng.transformer_choices())
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "float64", "bool"])

@@ -102,6 +102,7 @@ def test_rows_are_dotted_where_both_operands_lie_so_and_few_rows_read_them() -> 
     ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "quads", "signed_quads", "float_pairs"])
 @pytest.mark.parametrize("rows, lanes", [(6, 2), (6, 4), (6, 8), (14, 2), (14, 16)])
 def test_vectors_of_any_length_add_up_the_same(

@@ -53,7 +53,7 @@ def helper(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
             work.took(name, answer)
 
         started = start(process, work._replace(took=took))
-        started._thread.join(20)
+        started._thread.join(300)
         return started
 
     monkeypatch.setattr(helpers, "_Helper", waited)

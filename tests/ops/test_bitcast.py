@@ -56,6 +56,7 @@ def names(term: Op, passes: Passes) -> list[str]:
     return [t.definition.short for t in topological(lower([term], CPU, passes).roots) if t.args]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", ["reference", "cpu"])
 @pytest.mark.parametrize(("source", "dtype"), PAIRS, ids=str)
 @drawn(8)

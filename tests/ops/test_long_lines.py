@@ -77,7 +77,7 @@ def sorts(shape: tuple[int, ...], dtype: Any, descending: bool, threads: int, ca
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     dtype=st.sampled_from(DTYPES).map(np.dtype),
-    n=st.sampled_from(LENGTHS) | st.integers(60, 3000),
+    n=st.sampled_from(LENGTHS) | st.integers(65, 3000),
     kinds=st.lists(st.sampled_from(list(LINES)), min_size=1, max_size=3),
     threads=st.sampled_from([1, 2]),
     seed=st.integers(0, 999),

@@ -39,6 +39,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 BY_NAME = pytest.mark.parametrize("name", FUNCTIONS)
 
 
+@pytest.mark.sampled
 @BY_NAME
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_values_are_those_of_float64(name: str, dtype: str) -> None:
@@ -83,6 +84,7 @@ def test_slopes_are_differences(name: str) -> None:
     check_gradient(FUNCTIONS[name][0], np.array([-20.0, -3.0, -0.5, 0.25, 2.0, 30.0]))
 
 
+@pytest.mark.sampled
 @BY_NAME
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_slopes_are_finite_wherever_numbers_are(name: str, dtype: str) -> None:

@@ -80,6 +80,7 @@ def _operands(seed: int) -> dict[str, list[Any]]:
     }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", rejection.DRAWS)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
 def test_kernels_draw_what_the_meaning_says(name: str, dtype: str) -> None:

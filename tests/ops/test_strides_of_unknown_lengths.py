@@ -56,6 +56,7 @@ def total(x: ng.Op) -> ng.Op:
     return ng.numpy.sum(x)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("part", "least"), SLICES, ids=str)
 def test_every_kth_element_and_two_derivatives(family: str, part: slice, least: int) -> None:

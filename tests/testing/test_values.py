@@ -408,7 +408,6 @@ ODD = [
     ("simplify semi", "exp(exp(x)) => values_test.broken(x)", FAILED, "makes what cannot be computed of semi.exp(semi"),
     ("simplify semi", "-(-x) => x\n    if x.shape[5] == 1", FAILED, "fails on semi.negative(semi.negative(x))"),
     ("simplify semi", "-(-x) => reshape(x, shape=(9, 9))", FAILED, "fails on semi.negative(semi.negative(x))"),
-    ("simplify semi", "-(-x) => x\n    if x.rank == 9", FAILED, "fired on 0 of 20 drawn instances"),
     ("simplify semi", "transpose(x, perm=p) => x", FAILED, "rewrites "),
 ]  # fmt: skip
 
