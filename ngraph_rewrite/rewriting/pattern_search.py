@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ngraph_rewrite.rewriting.attribute_values import value_of
-from ngraph_rewrite.rewriting.domain import Domain
+from ngraph_rewrite.rewriting.domain import Domain, Types
 from ngraph_rewrite.rewriting.domains import argument_types
 from ngraph_rewrite.rewriting.domains_attributes import attribute_values
 from ngraph_rewrite.rewriting.domains_semi import filled
@@ -185,16 +185,21 @@ class PatternSearch:
         pool = types if types is not None else self.domain.pool(pattern.definition.kin)
         if isinstance(arg, SeqVar):
             yield from self.sequence(arg, pool, site, bound)
-        if isinstance(arg, Var) and self.solver is not None:
-            pool = self.solver.types(arg.name, pool, bound, self.domain)
-        for one in self.options(site, pool):
-            if isinstance(arg, Var):
-                term = self.bank.leaf(arg.name, one)
-                now = {**bound, arg.name: term}
-                if self.admits(bound, now):
-                    yield (term,), now
-            elif isinstance(arg, Num):
+        elif isinstance(arg, Num):
+            for one in self.options(site, pool):
                 yield from ((terms, bound) for terms in self.constant(pattern.definition, arg, one))
+        else:
+            yield from self.leaves(arg.name, pool, site, bound)
+
+    def leaves(self, name: str, pool: Types, site: str, bound: Bindings) -> Iterator[tuple[tuple[Op, ...], Bindings]]:
+        """What a variable may be, of the types of a pool and of those that its guard wants."""
+        if self.solver is not None:
+            pool = self.solver.types(name, pool, bound, self.domain)
+        refused = None if self.solver is None else self.solver.refuses(name, bound)
+        for one in self.options(site, pool):
+            term = self.bank.leaf(name, one)
+            if refused is None or not refused(term):
+                yield (term,), {**bound, name: term}
 
     def as_before(self, pattern: App, position: int, wish: TensorType, bound: Bindings) -> Iterator[TensorType]:
         """The type that an argument had where the attributes that are bound made the wished shape of it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -21,6 +21,7 @@ from ngraph_rewrite.rewriting.domain import Domain, Types
 from ngraph_rewrite.rewriting.guard_parts import Conjunct, Equation, conjuncts, equations
 from ngraph_rewrite.rewriting.interpret import Application, Make
 from ngraph_rewrite.rewriting.rule import Rule
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
 from ngraph_rewrite.types.dtypes import as_dtype
 from ngraph_rewrite.types.tensor import TensorType
@@ -67,6 +68,26 @@ class Solver:
         return all(
             self._holds(c, now) for c in self.conjuncts if c.needs <= now.keys() and not c.needs <= before.keys()
         )
+
+    def refuses(self, name: str, bound: Bindings) -> Callable[[Op], bool]:
+        """Whether a conjunct is false of a leaf that a variable could be, beside what is bound.
+
+        What reads nothing but dtypes is asked once for each.
+        """
+        decided = [c for c in self.conjuncts if name in c.needs and c.needs - {name} <= bound.keys()]
+        by_type, others = [c for c in decided if c.by_dtype], [c for c in decided if not c.by_dtype]
+        holds = dict[object, bool]()
+
+        def is_refused(leaf: Op) -> bool:
+            if by_type:
+                kind = leaf.type if isinstance(leaf.type, TupleType) else leaf.type.dtype
+                if kind not in holds:
+                    holds[kind] = all(self._holds(c, {**bound, name: leaf}) for c in by_type)
+                if not holds[kind]:
+                    return True
+            return bool(others) and not all(self._holds(c, {**bound, name: leaf}) for c in others)
+
+        return is_refused
 
     def _holds(self, conjunct: Conjunct, bound: Bindings) -> bool:
         if not conjunct.by_dtype:
