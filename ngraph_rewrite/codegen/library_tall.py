@@ -11,11 +11,8 @@ from ngraph_rewrite.codegen.parting import BEGIN, launch_lines
 from ngraph_rewrite.codegen.source import Source, nested
 from ngraph_rewrite.ops.rotations import LARGE
 
-# What it is given beside a matrix, its own workspace, and what else the kernel of the singular values of R is given.
-_GIVEN = (
-    *("factor", "panel", "panel_room", "reflect", "tile", "high", "across"),
-    *("multiply", "panels", "panels_room", "decompose"),
-)
+# What it is given beside a matrix, its own workspace, and what the kernels are given that it calls.
+_GIVEN = ("multiply", "panels", "panels_room", "tile", "high", "across")
 GROUP = 256  # rows that are worth a chunk
 
 
@@ -36,21 +33,21 @@ def render_turned_rows(dtype: str) -> Source:
 
 
 @cache
-def render_tall_svd(dtype: str, vectors: bool, more: int) -> Source:
+def render_tall_svd(dtype: str, vectors: bool, some: int, more: int) -> Source:
     """Return the kernel of singular values of ``count`` matrices (m, n) with strides, between their vectors or without.
 
     Args:
-        more: How many arguments the kernel of singular values has from its workspace on.
+        some: How many arguments the kernel of factors has from its workspace on.
+        more: How many the kernel of singular values has from there on.
 
-    >>> render_tall_svd("float32", True, 2).signature[10:14], render_tall_svd("float32", True, 2).signature[-3:]
-    (('factor', 'panel', 'panel_room', 'reflect'), ('decompose', 'more_0', 'more_1'))
+    >>> render_tall_svd("float32", True, 1, 2).signature[-6:]
+    ('across', 'factor', 'some_0', 'decompose', 'more_0', 'more_1')
     """
     has_dtype(dtype, DTYPES, "svd")
     size, names = int(dtype[-2:]) // 8, (*"count m n x x_between x_down x_along y space room".split(), *_GIVEN)
-    factor = ["1", "m", "n", "source", "0", "down", "along", "q", str(int(vectors))]
-    factor += ["panel", "panel_room", "reflect", "tile", "high", "across"]
+    given, handed = [f"some_{i}" for i in range(some)], [f"more_{i}" for i in range(more)]
+    factor = ["1", "m", "n", "source", "0", "down", "along", "q", str(int(vectors)), *given]
     of_r = ["1", "n", "n", f"q + m * n * {size}", "0", "n", "1", "found"]
-    handed = [f"more_{i}" for i in range(more)]
     holes = {
         "scale": scale_lines(dtype),
         "factor": _called("factor", factor),
@@ -61,7 +58,8 @@ def render_tall_svd(dtype: str, vectors: bool, more: int) -> Source:
     texts |= {"values": "n * n" if vectors else "0", "place": "m * n" if vectors else "0"}
     texts |= {"result": "(m + 1 + n) * n" if vectors else "n", "size": str(size), "begin": BEGIN}
     texts["told"] = str(len(factor) + len(of_r) + more)
-    return rendered("tall_svd", (*names, *handed), dtype=dtype, **texts)
+    names = (*names, "factor", *given, "decompose", *handed)
+    return rendered("tall_svd", names, dtype=dtype, **texts)
 
 
 def _called(kernel: str, given: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ngraph_rewrite.codegen.library_blocked import (
     blocked_names,
@@ -26,10 +26,19 @@ from ngraph_rewrite.codegen.library_small import (
     render_small_lu,
     render_small_triangular,
 )
+from ngraph_rewrite.codegen.library_tall_factors import (
+    most_chunks,
+    render_factor_rows,
+    render_multiply_rows,
+    render_tall_qr,
+    room_of_rows,
+    room_of_tall_qr,
+    rows_of_blocks,
+)
 from ngraph_rewrite.codegen.source import Source
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, all_in_memory, in_memory, known
-from ngraph_rewrite.plan.shares import loop_share
+from ngraph_rewrite.plan.shares import Share, loop_share
 from ngraph_rewrite.runtime.panel_sizes import LANE_BYTES
 from ngraph_rewrite.terms.op import Op
 
@@ -99,7 +108,11 @@ def qr_call(term: Op, groups: Groups) -> Call:
     count, m, n = x.layout.shape
     dtype, size = term.dtype.name, term.dtype.itemsize
     if m >= BLOCKED:
-        return _blocked_qr_call((count, m, n, x, *x.layout.strides, OUTPUT), count, m, n, dtype)
+        time = _MATRIX + m * n * _ROW + 2 * m * n * n * _EACH
+        share = loop_share(count, time)._replace(parted=n > WIDTH or most_chunks(m, n, dtype) > 1)
+        found = factoring(m, n, dtype, share)
+        arguments = (count, m, n, x, *x.layout.strides, OUTPUT, 1, *found.arguments)
+        return Call(found.source, arguments, share, found.scratch, parts=found.parts)
     share = loop_share(count, _MATRIX + m * n * _ROW + 4 * m * n * n * _EACH)._replace(parted=n > WIDTH)
     space, reflect = Scratch(room_of_panel(m, n, size), share.chunks), render_reflect(dtype)
     tiles = Scratch(room_of_tile(m, n, size), max(share.chunks, tiles_of(n)))
@@ -108,9 +121,23 @@ def qr_call(term: Op, groups: Groups) -> Call:
     return Call(render_qr(dtype), arguments, share, (space, tiles), parts=(reflect,))
 
 
-def _blocked_qr_call(given: tuple[object, ...], count: int, m: int, n: int, dtype: str) -> Call:
-    """The call of factors of matrices (m, n), whose columns are reflected by blocks of reflections."""
-    share = loop_share(count, _MATRIX + m * n * _ROW + 2 * m * n * n * _EACH)._replace(parted=n > WIDTH)
-    space, reflect = Scratch(room_of_blocked_qr(m, n, dtype), share.chunks), render_reflect_panel(dtype)
-    arguments = (*given, 1, space, space.bytes, reflect, *blocked_names(dtype))
-    return Call(render_blocked_qr(dtype), arguments, share, (space,), parts=(reflect,))
+class Factoring(NamedTuple):
+    """A kernel of factors of matrices with many rows, and what it is given beside them, whether vectors are wanted."""
+
+    source: Source
+    arguments: tuple[Any, ...]
+    scratch: tuple[Scratch, ...]
+    parts: tuple[Source, ...]
+
+
+def factoring(m: int, n: int, dtype: str, share: Share) -> Factoring:
+    """The kernel for matrices (m, n), of at least `BLOCKED` rows: few columns are done with by blocks of rows."""
+    if n > WIDTH:
+        reflect, space = render_reflect_panel(dtype), Scratch(room_of_blocked_qr(m, n, dtype), share.chunks)
+        arguments = (space, space.bytes, reflect, *blocked_names(dtype))
+        return Factoring(render_blocked_qr(dtype), arguments, (space,), (reflect,))
+    parts = (render_factor_rows(dtype), render_multiply_rows(dtype))
+    chunks = max(share.chunks, most_chunks(m, n, dtype))
+    scratch = Scratch(room_of_tall_qr(m, n, dtype), share.chunks), Scratch(room_of_rows(n, dtype), chunks)
+    given = [word for each in scratch for word in (each, each.bytes)]
+    return Factoring(render_tall_qr(dtype), (*given, rows_of_blocks(n, dtype), *parts), scratch, parts)

@@ -4,12 +4,7 @@
 from __future__ import annotations
 
 from ngraph_rewrite.codegen.library_bidiagonal import render_column_sums, render_reflect_rows
-from ngraph_rewrite.codegen.library_blocked import (
-    blocked_names,
-    render_blocked_qr,
-    render_reflect_panel,
-    room_of_blocked_qr,
-)
+from ngraph_rewrite.codegen.library_blocked import blocked_names
 from ngraph_rewrite.codegen.library_blocks import (
     COLUMNS,
     render_blocks,
@@ -45,7 +40,7 @@ from ngraph_rewrite.codegen.library_spectra import render_eigh, space_of_eigh
 from ngraph_rewrite.codegen.library_tall import GROUP, render_tall_svd, render_turned_rows, space_of_tall_svd
 from ngraph_rewrite.codegen.library_tridiagonal import render_symmetric_update
 from ngraph_rewrite.codegen.parting import MOST
-from ngraph_rewrite.plan.factor_calls import BLOCKED
+from ngraph_rewrite.plan.factor_calls import BLOCKED, factoring
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.operands import OUTPUT, Call, Scratch, in_memory
 from ngraph_rewrite.plan.shares import Share, loop_share
@@ -144,17 +139,18 @@ def _tall_svd_call(given: tuple[object, ...], count: int, m: int, n: int, dtype:
     time = _MATRIX + 2 * n * n * _ROTATION + (m * n * n * (6 if vectors else 2) + 12 * n**3) * _EACH
     share = loop_share(count, time)._replace(parted=True)
     inner = _svd_call((), share, n, n, dtype, vectors)
-    factor, reflect, multiply = render_blocked_qr(dtype), render_reflect_panel(dtype), render_turned_rows(dtype)
+    factors, multiply = factoring(m, n, dtype, share), render_turned_rows(dtype)
     space = Scratch(space_of_tall_svd(m, n, dtype), share.chunks)
-    panel = Scratch(room_of_blocked_qr(m, n, dtype), share.chunks)
     panels = Scratch(n * COLUMNS * as_dtype(dtype).itemsize, max(share.chunks, min(-(-m // GROUP), MOST)))
     turning = (multiply, panels, panels.bytes) if vectors else (0, 0, 0)
-    arguments = (*given, space, space.bytes, factor, panel, panel.bytes, reflect, *blocked_names(dtype))
-    arguments = (*arguments, *turning, inner.source, *inner.arguments)
-    scratch, parts = (space, panel, *inner.scratch), (factor, reflect, inner.source, *inner.parts)
+    arguments = (*given, space, space.bytes, *turning, *blocked_names(dtype))
+    arguments = (*arguments, factors.source, *factors.arguments, inner.source, *inner.arguments)
+    scratch = (space, *factors.scratch, *inner.scratch)
+    parts = (factors.source, *factors.parts, inner.source, *inner.parts)
     if vectors:
         scratch, parts = (*scratch, panels), (*parts, multiply)
-    return Call(render_tall_svd(dtype, vectors, len(inner.arguments)), arguments, share, scratch, parts=parts)
+    source = render_tall_svd(dtype, vectors, len(factors.arguments), len(inner.arguments))
+    return Call(source, arguments, share, scratch, parts=parts)
 
 
 def _divided_svd_call(given: tuple[object, ...], share: Share, m: int, n: int, dtype: str) -> Call:

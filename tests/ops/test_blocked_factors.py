@@ -1,4 +1,4 @@
-"""Factors Q and R of matrices with many rows, whose columns a CPU reflects by blocks of reflections."""
+"""Factors Q and R of matrices with many rows, whose columns a CPU reflects by blocks of reflections, or of rows."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def run(transformer: ng.Transformer, x: Array) -> Array:
     return np.asarray(transformer.computation(ng.make_op("semi.qr", term), term)(x))
 
 
-def check_factors(x: Array, found: Array) -> None:
+def check_factors(x: Array, found: Array, wide: str = "float64") -> None:
     """Q has orthogonal columns, R is a triangle, and each column of their product is that of x, to its own size."""
     m, n = x.shape[1:]
-    found, exact = found.astype("float64"), x.astype("float64")
+    found, exact = found.astype(wide), x.astype(wide)
     q, r = found[:, :m], found[:, m:]
     unit = float(np.finfo(x.dtype).eps) * (8 + n + np.sqrt(m))
     most = np.abs(exact).max(1, keepdims=True)
@@ -50,6 +50,7 @@ def test_hard_matrices(cpu: ng.Transformer, dtype: str, n: int) -> None:
     x = hard(dtype, n)
     check_factors(x, run(cpu, x))
     check_factors(x[:, :, : n - 60], run(cpu, x[:, :, : n - 60]))
+    check_factors(x[:, :, :9], run(cpu, x[:, :, :9]), wide="longdouble")
 
 
 @drawn(40)
@@ -86,6 +87,24 @@ def test_signs_are_those_of_lapack(cpu: ng.Transformer, dtype: str) -> None:
     for one, own in zip(x.astype("float64"), found, strict=True):
         q, r = np.linalg.qr(one)
         np.testing.assert_allclose(own, np.concatenate([q, r]), atol=close)
+
+
+@pytest.mark.parametrize(("m", "n", "dtype"), [(3000, 2, "float32"), (5000, 16, "float64"), (1100, 3, "float64")])
+def test_signs_of_blocks_of_rows_are_those_of_lapack(cpu: ng.Transformer, m: int, n: int, dtype: str) -> None:
+    """Of triangles of triangles; one column is not reflected, and of one no square is in range."""
+    x = np.random.default_rng(0).normal(size=(2, m, n)).astype(dtype)
+    x[0, :, 0] = np.arange(m) == 0
+    found, close = run(cpu, x), 1e-4 if dtype == "float32" else 1e-12
+    for one, own in zip(x.astype("float64"), found, strict=True):
+        q, r = np.linalg.qr(one)
+        np.testing.assert_allclose(own, np.concatenate([q, r]), atol=close)
+    tiny = np.array(2.0 ** (-120 if dtype == "float32" else -1000), dtype) * x
+    np.testing.assert_allclose(run(cpu, tiny)[:, :m], found[:, :m], atol=close)
+
+
+def test_a_triangle_of_few_columns_is_left_as_it_is(cpu: ng.Transformer) -> None:
+    x = np.triu(np.random.default_rng(0).normal(size=(1, 1100, 3)))
+    np.testing.assert_array_equal(run(cpu, x)[0], np.concatenate([np.eye(1100, 3), x[0, :3]]))
 
 
 def test_a_triangle_is_left_as_it_is(cpu: ng.Transformer) -> None:

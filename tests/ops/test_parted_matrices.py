@@ -21,6 +21,7 @@ from ngraph_rewrite.codegen import (
     library_singular_values,
     library_spectra,
     library_tall,
+    library_tall_factors,
     parting,
 )
 
@@ -37,6 +38,7 @@ _RENDERED = (
     library_singular_values.render_svd,
     library_spectra.render_eigh,
     library_tall.render_tall_svd,
+    library_tall_factors.render_tall_qr,
 )
 
 
@@ -83,6 +85,12 @@ def test_threads_share_a_matrix(shared: None, op: str, dtype: str, n: int) -> No
         x = x @ np.swapaxes(x, 1, 2)
     found = results(op, x, 3)
     assert np.isfinite(found).all() and np.array_equal(found, results(op, x, 1))
+
+
+def test_threads_share_blocks_of_rows(shared: None) -> None:
+    x = np.random.default_rng(0).normal(size=(1, 5000, 5))
+    found = results("qr", x, 3)
+    assert np.isfinite(found).all() and np.array_equal(found, results("qr", x, 1))
 
 
 @pytest.mark.parametrize("op", ["qr", "svd"])
