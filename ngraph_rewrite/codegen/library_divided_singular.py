@@ -30,10 +30,7 @@ from ngraph_rewrite.ops.rotations import STEPS
 from ngraph_rewrite.runtime.panel_sizes import STRIP
 
 # Where kernels are that it launches.
-PARTS = (
-    *("add_rows", "reflect_rows", "make_blocks", "reflect_by", "find", "deflate", "solve", "weigh_all", "gather_all"),
-    *("join_left", "join_right"),
-)
+PARTS = tuple("add_rows reflect_rows make_blocks reflect_by find deflate solve weigh_all gather_all join".split())
 
 
 def space_of_divided_svd(m: int, n: int, dtype: str) -> int:
@@ -137,8 +134,8 @@ def _launches(dtype: str) -> dict[str, list[str]]:
         "weigh": launch_lines("weigh_all", TOLD, roots, "kept * kept"),
         "gather": launch_lines("gather_all", ours, rows, time),
         "gather_right": launch_lines("gather_all", theirs, rows, time),
-        "multiply": launch_lines("join_left", [*ours, *panels, *TILE], groups, time_of_product),
-        "multiply_right": launch_lines("join_right", [*theirs, *panels, *TILE], groups, time_of_product),
+        "multiply": launch_lines("join", [*ours, *panels, *TILE, "1"], groups, time_of_product),
+        "multiply_right": launch_lines("join", [*theirs, *panels, *TILE, "0"], groups, time_of_product),
         "blocks": launch_lines("make_blocks", [*left, "reached", "blocks"], blocks, "m * n"),
         "blocks_right": launch_lines("make_blocks", [*right, "reached_right", "blocks"], blocks, "n * n"),
         "turn": _turn_lines("z", left, panels, f"m * n * n * {0.007 * size}"),

@@ -137,13 +137,19 @@ def render_gathered(dtype: str) -> Source:
 
 
 @cache
-def render_multiplied(dtype: str, side: str = "") -> Source:
-    """Return the kernel that multiplies them by the vectors of what is joined, by tiles of ``high`` and ``wide``."""
+def render_multiplied(dtype: str, squares: bool = False) -> Source:
+    """Return the kernel that multiplies them by the vectors of what is joined, by tiles of ``high`` and ``wide``.
+
+    Args:
+        squares: Whether these are singular vectors: ``of_left`` then tells, by 1 or 0, of which side.
+    """
     holes = {"size": str(int(dtype[-2:]) // 8), "columns": str(COLUMNS), "deep": str(_DEEP)}
-    holes |= {"also": _SQUARES if side else "1.0", "weigh": "", "set": "", "first": "0.0"}
-    if side == "left":
-        norm = f"np.{dtype}(-load_float64(norms, j, 18))"
-        stored = f"    store_{dtype}(panel, load_int64(places, 0, 6) * wide + j, {norm}, 19)"
-        holes |= {"weigh": "weight = weight * own", "first": "1.0", "set": block(["for j in range(width):", stored])}
+    holes |= {"also": "1.0", "weigh": "", "set": "", "first": "0.0"}
     names = "begin middle end bottom q packed pitch panels room tile high wide"
+    if squares:
+        norm, place = f"np.{dtype}(-load_float64(norms, j, 18))", "load_int64(places, 0, 6) * wide + j"
+        stored = f"    store_{dtype}(panel, {place}, {norm}, 19)"
+        holes |= {"also": _SQUARES, "weigh": block(["if of_left == 1:", "    weight = weight * own"])}
+        holes |= {"first": "float(of_left)", "set": block(["for j in range(width * of_left):", stored])}
+        names += " of_left"
     return part_of("secular_columns", names, dtype, **holes)

@@ -165,8 +165,7 @@ def _divided_svd_call(given: tuple[object, ...], share: Share, m: int, n: int, d
         render_secular(dtype, squares=True),
         render_weights(squares=True),
         render_gathered(dtype),
-        render_multiplied(dtype, "left"),
-        render_multiplied(dtype, "right"),
+        render_multiplied(dtype, squares=True),
     )
     space = Scratch(space_of_divided_svd(m, n, dtype), share.chunks)
     panels = Scratch(m * COLUMNS * as_dtype(dtype).itemsize, max(share.chunks, min(-(-n // COLUMNS), MOST)))
