@@ -80,12 +80,15 @@ def accumulator(
         narrow: Whether blocks are summed in float32 if its values are held so.
         short: Whether its values are integers of 16 bits at most that were widened: their blocks are summed in 32.
     """
-    name = f"a{number}"
+    name, kept = (
+        f"a{number}",
+        "float32" if dtype == "float16" else dtype,
+    )  # LLVM has no vectors of float16 to choose from
     guarded = in_blocks and is_real(dtype) and kind in ("max", "min", "argmax", "argmin")
     if kind in ("argmax", "argmin"):
-        return Accumulator(kind, dtype, ((name, dtype), (f"{name}_at", "int64")), guarded=guarded)
+        return Accumulator(kind, dtype, ((name, kept), (f"{name}_at", "int64")), guarded=guarded)
     if guarded:
-        return Accumulator(kind, dtype, ((name, dtype),), guarded=True)
+        return Accumulator(kind, dtype, ((name, kept),), guarded=True)
     if kind in ("any", "all"):
         return Accumulator(kind, dtype, ((name, "bool"),))
     wide = kind in ("sum", "prod") and is_real(dtype)
@@ -94,7 +97,7 @@ def accumulator(
     if short and in_blocks and kind == "sum":
         return Accumulator(kind, dtype, ((name, "int32"),), narrow=True)
     compensated = in_blocks and kind == "sum" and dtype == "float64"
-    return Accumulator(kind, dtype, ((name, "float64" if wide else dtype),), compensated)
+    return Accumulator(kind, dtype, ((name, "float64" if wide else kept),), compensated)
 
 
 def initial(item: Accumulator) -> list[str]:
