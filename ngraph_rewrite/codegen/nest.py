@@ -150,6 +150,7 @@ class RowNest(_Nest):
             at run time along the loop before it is as long.
         filled: Whether what is left of a row behind whole vectors is taken as a part of one.
         long: Whether rows are so long that integers of 16 bits at most are summed in 32, block by block.
+        parts: Whether all rows are parts of one, of which the first may say what all of it gives.
     """
 
     reduced: tuple[bool, ...] = ()
@@ -157,6 +158,7 @@ class RowNest(_Nest):
     few: int = field(default=0, kw_only=True)
     filled: bool = field(default=False, kw_only=True)
     long: bool = field(default=False, kw_only=True)
+    parts: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         self._check()

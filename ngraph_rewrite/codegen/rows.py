@@ -4,6 +4,7 @@
 Each pass is a loop nest over the row, which stays in cache from one pass to the next. An argmax finds the extremum
 first, then its place: both loops vectorise, which one would not. Where a pass reads float32 and nothing else, functions
 in explicit vectors take its two innermost loops; for a place, of all but floats of 16 bits, if there are no others.
+Truths are looked at until the result is known (`truths`).
 
 Rows of few elements are written out, and vectors are made of rows that lie side by side (`short_loops`).
 """
@@ -19,6 +20,7 @@ from ngraph_rewrite.codegen.scalar import DTYPES, HALVES
 from ngraph_rewrite.codegen.short_loops import told
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.codegen.streaming import Streams
+from ngraph_rewrite.codegen.truths import byte, may_end, until_known
 from ngraph_rewrite.types.dtypes import as_dtype
 
 # What is done in explicit vectors where a pass reads memory and nothing else.
@@ -78,6 +80,8 @@ def _pass(form: Form, number: int) -> list[str]:
         for i in form.stages.stores(number)
     ]
     values = form.stages.needs(number)
+    if may_end(form, number):
+        return lines + until_known(form, number, body, _later(form, values))
     lines += _loops(form, number, len(form.kept), values, body, [item for item in items if item.in_blocks], streams)
     lines += [line for item in items for line in ending(item)]
     return lines + _places(form, number, reductions)
@@ -116,7 +120,7 @@ def _reads_alone(form: Form, number: int) -> bool:
     kinds = {form.accumulators[r].kind for r in reductions}
     places = kinds.issubset(_PLACES) and nest.rank - len(form.kept) <= 2
     dtypes = _PLACED if places else ("float32",)
-    loads = {_byte(form, stages.operands(r)[0]) if places else stages.operands(r)[0] for r in reductions}
+    loads = {byte(form, stages.operands(r)[0]) if places else stages.operands(r)[0] for r in reductions}
     return (
         bool(reductions)
         and not nest.few
@@ -126,17 +130,6 @@ def _reads_alone(form: Form, number: int) -> bool:
         and all(nest.loads[v].strides[form.order[-1]] == "1" for v in loads)
         and kinds.issubset(_STRETCHES)
     )
-
-
-def _byte(form: Form, value: int) -> int:
-    """The bool that a value is made of, if it is one as a uint8: which is the same byte; else the value."""
-    first = len(form.nest.loads)
-    if value < first:
-        return value
-    step = form.nest.steps[value - first]
-    (operand, *_) = step.operands or (value,)
-    is_byte = step.op == "cast" and step.dtype == "uint8" and form.nest.dtypes[operand] == "bool"
-    return operand if is_byte else value
 
 
 def _taken_in(form: Form, number: int) -> list[str]:
@@ -157,12 +150,11 @@ def _taken_in(form: Form, number: int) -> list[str]:
 
 def _stretch(form: Form, reduction: int, function: str, dims: Sequence[int]) -> str:
     """The call of a function that takes in stretches of memory, along one loop or two."""
-    load = _byte(form, form.stages.operands(reduction)[0])
+    load = byte(form, form.stages.operands(reduction)[0])
     operand = form.nest.loads[load]
-    dtype = "uint8" if operand.dtype == "bool" else operand.dtype
     begin = place(f"x{load}", Operand(operand.dtype, tuple(_outside(operand.strides, dims))))
     rows = f"n{dims[0]}, {distance(f'x{load}', operand, dims[0])}" if len(dims) == 2 else "1, 0"
-    return f"row_{function}_{dtype}(x{load}, {begin}, n{dims[-1]}, {rows})"
+    return f"row_{function}_{operand.dtype}(x{load}, {begin}, n{dims[-1]}, {rows})"
 
 
 def _stretches(form: Form, reductions: Sequence[int], level: int) -> list[str]:

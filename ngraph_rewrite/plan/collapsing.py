@@ -138,7 +138,8 @@ def _row_nest(program: RowProgram, renderer: Renderer) -> tuple[Space, RowNest]:
     streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, loads, results, scattered=sum(rows) > 1)
     integers = any(step.op == "sum" and step.dtype in ("int64", "uint64") for step in steps)
     long = integers and bool(rows) and rows[-1] and space.sizes[-1] >= _LONG
-    nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, streamed=streamed, long=long)
+    told = {"streamed": streamed, "long": long, "parts": program.parts and rows.count(False) == 1}
+    nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, **told)
     if streamed or totals or not renderer.written_out or sum(rows) != 1:
         return space, nest
     return space, with_short_rows(nest, space)

@@ -46,6 +46,7 @@ class RowProgram(NamedTuple):
         stores: The values that are stored, by dtype and layout.
         axes: The loops that run over a row.
         totals: The values that are summed over all rows.
+        parts: Whether all rows are parts of one.
     """
 
     shape: tuple[int, ...]
@@ -54,3 +55,4 @@ class RowProgram(NamedTuple):
     stores: tuple[tuple[Value, str, Layout], ...]
     axes: tuple[int, ...]
     totals: tuple[Value, ...] = ()
+    parts: bool = False

@@ -161,7 +161,7 @@ class _Splitting:
         strides[0], strides[k + 2] = place[0], place[1]
         for j, stride in zip(self.kept, place[2:], strict=True):
             strides[j + 1 if j < k else j + 2] = stride
-        return self._part(new, axes, laid, Layout(0, new, tuple(strides)))
+        return self._part(new, axes, laid, Layout(0, new, tuple(strides)))._replace(parts=self.row * self.lanes == 1)
 
     def _rest(self) -> RowProgram:
         """What is left of the axis."""

@@ -2,8 +2,9 @@
 """Where the extremum of numbers that lie side by side is, in explicit vectors and in one pass over memory.
 
 Blocks are taken in one after the other. Only where one has a number better than all before it, which becomes rare, is
-that noted; in the end the last block that was noted is searched. NaN counts as better than any number, and the first
-one ends it. It gives the first of several places, as NumPy does. Short rows are in registers as a whole.
+that noted; in the end the last block that was noted is searched. NaN counts as better than any number. It, or the
+best of all integers or truths, ends it. It gives the first of several places, as NumPy does. Short rows are in
+registers as a whole.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ngraph_rewrite.runtime.row_vectors import (
 from ngraph_rewrite.runtime.vector_code import I64, everywhere, loop
 
 # Numbers of which it is found so, and what is said of each.
-PLACED = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+PLACED = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 __all__ = ["PLACED", *(f"row_arg{which}_{dtype}" for dtype in PLACED for which in ("max", "min"))]
 
 _SHORT = (1, 2, 4)  # vectors of rows that are taken in without branches
@@ -98,13 +99,21 @@ def _note(builder: Any, sign: str, numbers: Numbers, best: _Best, block: _Block,
 def _take_row(builder: Any, sign: str, row: Row, number: Any, best: _Best, block: _Block) -> None:
     numbers, last = row.numbers, row.numbers.last(sign)
     nothing, length = everywhere(builder, last, row.lanes), _TURNS * row.step
-    with loop(builder, I64(0), row.turns, length) as start:
+
+    def is_last(start: Any) -> Any:
+        """Whether nothing after the block that begins there can be better than what is noted once it is taken in."""
         stop = builder.add(start, I64(length))
         stop = builder.select(builder.icmp_signed("<", stop, row.turns), stop, row.turns)
         block.begin(builder, nothing)
         with loop(builder, start, stop, row.step) as index:
             _take_in(builder, sign, numbers, block, row.turn(index))
         _note(builder, sign, numbers, best, block, start, number)
+        if numbers.is_real:
+            return builder.load(best.nan)
+        return builder.icmp_signed("==", builder.load(best.number), numbers.last("<" if sign == ">" else ">"))
+
+    with _first(builder, I64(0), row.turns, length, is_last):
+        pass
     with builder.if_then(builder.icmp_signed("<", row.turns, row.count)):
         block.begin(builder, nothing)
         row.rest(

@@ -83,8 +83,8 @@ class Numbers(NamedTuple):
         """The one that no other comes behind, if larger ones come first, or smaller ones, as a sign says."""
         if self.is_real:
             return ir.Constant(self.element, float("-inf") if sign == ">" else float("inf"))
-        ends = np.iinfo(self.dtype)
-        return ir.Constant(self.element, int(ends.min if sign == ">" else ends.max))
+        least, most = (0, 1) if self.dtype == "bool" else (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max)
+        return ir.Constant(self.element, int(least if sign == ">" else most))
 
     def compared(self, builder: Any, sign: str, x: Any, y: Any) -> Any:
         """Where a comparison holds; of NaN it does not."""

@@ -209,13 +209,51 @@ def test_the_first_place_in_rows_of_bool_is_that_of_bytes(run: Runner, kind: str
     row, once = Operand("bool", ("s", "1")), Operand("int64", ("1", "0"))
     steps = (Step("cast", "uint8", (0,)), Step(kind, "int64", (1,)))
     nest = RowNest(2, (row,), steps, ((2, once),), (0, 1), (False, True))
-    assert f"row_{kind}_uint8" in render_rows(nest).text
+    assert f"row_{kind}_bool" in render_rows(nest).text
     for n in (1, 2, 9, 33, 64, 130, 300, 3000):
         at = np.arange(min(n, 300))[:, None] * (n - 1) // max(min(n, 300) - 1, 1)
         x = np.concatenate([np.arange(n) < at, np.arange(n) >= at, np.arange(n) == at, np.arange(n) != at])
         found = np.empty(len(x), np.int64)
         run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(found[:, None], x.shape)], 2))
         assert np.array_equal(found, getattr(np, kind)(x, 1))
+
+
+def truths_nest(kinds: dict[str, str], parts: bool = False) -> RowNest:
+    """Reductions of where float32 are above zero."""
+    steps = [Step("constant", F32, (), (("value", 0.0),)), Step("greater", "bool", (0, 1)), Step("cast", "uint8", (2,))]
+    steps += [Step(kind, dtype, (3 if dtype == "int64" else 2,)) for kind, dtype in kinds.items()]
+    stores = tuple((i, Operand(dtype, ("1", "0"))) for i, dtype in enumerate(kinds.values(), 4))
+    return RowNest(2, (WIDE,), tuple(steps), stores, tuple(range(1 + len(kinds))), (False, True), parts=parts)
+
+
+def test_truths_of_rows_of_any_length_wherever_the_first_one_is(run: Runner) -> None:
+    kinds = {"any": "bool", "argmax": "int64", "argmin": "int64"}
+    for n in (1, 9, 2047, 2048, 2049, 5000):
+        at = np.array([0, n // 3, n - 1])[:, None]
+        x = np.concatenate([np.arange(n) < at, np.arange(n) >= at, np.arange(n) == at, np.arange(n) != at]).astype(F32)
+        found = [np.empty(len(x), dtype) for dtype in kinds.values()]
+        run_rows(run, Case(truths_nest(kinds), x.shape, [x], [np.broadcast_to(y[:, None], x.shape) for y in found], 2))
+        for kind, one in zip(kinds, found, strict=True):
+            assert np.array_equal(one, getattr(np, kind)(x > 0, 1))
+
+
+@pytest.mark.parametrize("kind", ["any", "all"])
+def test_one_truth_settles_what_parts_of_a_row_give_together(run: Runner, kind: str) -> None:
+    nest, n = truths_nest({kind: "bool"}, parts=True), 4500
+    for at in (None, 0, 2047, 2048, n - 1, n, 2 * n + 100, 3 * n - 1):
+        x = np.full((3, n), kind == "all", F32)
+        if at is not None:
+            x.flat[at] = kind == "any"
+        found = np.empty(3, bool)
+        run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(found[:, None], x.shape)], 2))
+        assert getattr(found, kind)() == getattr(x, kind)()
+
+
+def test_extrema_of_float16_side_by_side_are_kept_in_float32() -> None:
+    """LLVM chooses one of two float16 an element at a time, which took thirty times as long."""
+    wide, once = Operand("float16", ("s", "1")), Operand("float16", ("0", "1"))
+    nest = RowNest(2, (wide,), (Step("max", "float16", (0,)),), ((1, once),), (0, 1), (True, False))
+    assert "store_float16(a0" not in render_rows(nest).text
 
 
 def test_places_extrema_and_sums_of_one_pass(run: Runner) -> None:
