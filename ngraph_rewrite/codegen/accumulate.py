@@ -20,7 +20,7 @@ NOWHERE = literal(np.iinfo(np.int64).max, "int64")
 
 @dataclass(frozen=True)
 class Accumulator:
-    """One reduction: its kind, the dtype of its values, and the name and dtype of each variable it keeps.
+    """One reduction: its kind, the dtypes of its values and of its result, and the name and dtype of each variable.
 
     If ``guarded``, NaN is looked for beside the extremum, which is then one instruction. If ``compensated``, blocks are
     summed apart and the rounding errors of adding them are kept; if ``narrow``, blocks are summed in the dtype of the
@@ -29,6 +29,7 @@ class Accumulator:
 
     kind: str
     dtype: str
+    result_dtype: str
     variables: tuple[tuple[str, str], ...]
     compensated: bool = False
     narrow: bool = False
@@ -64,16 +65,11 @@ class Accumulator:
         """Whether its blocks are summed in 32 bits, of integers that have 16 at most."""
         return self.narrow and self.dtype in ("int64", "uint64")
 
-    @property
-    def result_dtype(self) -> str:
-        """The dtype of its result."""
-        return self.variables[-1][1] if self.kind in ("argmax", "argmin", "any", "all") else self.dtype
-
 
 def accumulator(
-    kind: str, dtype: str, number: int, *, in_blocks: bool, narrow: bool = False, short: bool = False
+    kind: str, dtype: str, result: str, number: int, *, in_blocks: bool, narrow: bool = False, short: bool = False
 ) -> Accumulator:
-    """Return the accumulator of reduction ``number`` over values of a dtype.
+    """Return the accumulator of reduction ``number`` over values of a dtype, which gives one of a dtype.
 
     Args:
         in_blocks: Whether it is a single variable, and its sums may go by blocks.
@@ -86,18 +82,18 @@ def accumulator(
     )  # LLVM has no vectors of float16 to choose from
     guarded = in_blocks and is_real(dtype) and kind in ("max", "min", "argmax", "argmin")
     if kind in ("argmax", "argmin"):
-        return Accumulator(kind, dtype, ((name, kept), (f"{name}_at", "int64")), guarded=guarded)
+        return Accumulator(kind, dtype, result, ((name, kept), (f"{name}_at", "int64")), guarded=guarded)
     if guarded:
-        return Accumulator(kind, dtype, ((name, kept),), guarded=True)
+        return Accumulator(kind, dtype, result, ((name, kept),), guarded=True)
     if kind in ("any", "all"):
-        return Accumulator(kind, dtype, ((name, "bool"),))
+        return Accumulator(kind, dtype, result, ((name, "bool"),))
     wide = kind in ("sum", "prod") and is_real(dtype)
     if narrow and kind == "sum" and held(dtype) == "float32":
-        return Accumulator(kind, dtype, ((name, dtype),), narrow=True)
+        return Accumulator(kind, dtype, result, ((name, dtype),), narrow=True)
     if short and in_blocks and kind == "sum":
-        return Accumulator(kind, dtype, ((name, "int32"),), narrow=True)
+        return Accumulator(kind, dtype, result, ((name, "int32"),), narrow=True)
     compensated = in_blocks and kind == "sum" and dtype == "float64"
-    return Accumulator(kind, dtype, ((name, "float64" if wide else kept),), compensated)
+    return Accumulator(kind, dtype, result, ((name, "float64" if wide else kept),), compensated)
 
 
 def initial(item: Accumulator) -> list[str]:

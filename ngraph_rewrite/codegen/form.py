@@ -82,7 +82,8 @@ class Form:
             narrow = self.stages.has_functions(self.nest.stages[value] - 1) or self._is_rounded(step.operands[0])
             short = self.nest.long and self._is_widened(step.operands[0])
             narrow = in_blocks and narrow
-            found[value] = accumulator(step.op, dtype, number, in_blocks=in_blocks, narrow=narrow, short=short)
+            how = {"in_blocks": in_blocks, "narrow": narrow, "short": short}
+            found[value] = accumulator(step.op, dtype, step.dtype, number, **how)
         return found
 
     def _is_widened(self, value: int) -> bool:

@@ -138,8 +138,8 @@ class RowNest(_Nest):
 
     A row is what the `reduced` loops run over at one index of the others. A step whose `op` is one of `REDUCTIONS`
     reduces its operand over these loops, to a number of the operand's dtype (int64 for argmax and argmin, bool for any
-    and all) that is the same all over the row. Stores give a stride for every loop:
-    one that no reduced loop moves takes a value once a row, any other at every index. No buffer is shared.
+    and all; sums and products of floats may be float64) that is the same all over the row. Stores give a stride for
+    every loop: one that no reduced loop moves takes a value once a row, any other at every index. No buffer is shared.
 
     Attributes:
         reduced: For each loop whether rows run along it.

@@ -178,7 +178,7 @@ class _Splitting:
         return self._part(new, self.program.axes, laid, Layout(0, new, tuple(strides)))
 
     def _part(self, shape: tuple[int, ...], axes: tuple[int, ...], laid: object, store: Layout) -> RowProgram:
-        """The program up to its reductions, of floats in float64."""
+        """The program up to its reductions, which give float64 of floats."""
         assert callable(laid)
         program, steps = self.program, list[ScalarStep]()
         found: dict[Value, Value] = {-i - 1: -i - 1 for i in range(len(program.loads))}
@@ -191,9 +191,6 @@ class _Splitting:
             values = tuple([found[v] for v in operands])
             if op in REDUCTIONS:
                 for kind, wide in self.results[n]:
-                    if kind == op and wide != dtype:
-                        steps.append(("cast", wide, values, None))
-                        values = (len(steps) - 1,)
                     steps.append((kind, wide, values, None))
                     stores.append((len(steps) - 1, wide, store))
                 continue

@@ -27,17 +27,18 @@ class Reduction:
 
     Attributes:
         kind: What it is: sum, prod, max, min, argmax, argmin, any or all.
-        dtype: That of its values.
+        dtype, result: Those of its values and of its result.
         number: Which of the reductions of its kernel it is.
     """
 
     kind: str
     dtype: str
+    result: str
     number: int
 
     @cached_property
     def _item(self) -> Accumulator:
-        return accumulator(self.kind, self.dtype, self.number, in_blocks=False)
+        return accumulator(self.kind, self.dtype, self.result, self.number, in_blocks=False)
 
     @property
     def variables(self) -> list[tuple[str, str]]:
@@ -182,7 +183,7 @@ def reductions_of(nest: RowNest, near: int = 1) -> dict[int, list[Reduction]]:
         step = nest.steps[value - len(nest.loads)]
         count = near if nest.rank - 1 in nest.dims[value] else 1
         dtype = nest.dtypes[step.operands[0]]
-        found[value] = [Reduction(step.op, dtype, number * near + k) for k in range(count)]
+        found[value] = [Reduction(step.op, dtype, step.dtype, number * near + k) for k in range(count)]
     return found
 
 
