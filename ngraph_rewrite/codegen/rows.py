@@ -16,11 +16,11 @@ from typing import Any
 from ngraph_rewrite.codegen.accumulate import NOWHERE, Accumulator, beginning, combined, ending, located
 from ngraph_rewrite.codegen.form import Form
 from ngraph_rewrite.codegen.nest import Operand, distance, place
-from ngraph_rewrite.codegen.scalar import DTYPES, HALVES
+from ngraph_rewrite.codegen.scalar import DTYPES, HALVES, cast, is_real
 from ngraph_rewrite.codegen.short_loops import told
 from ngraph_rewrite.codegen.source import indented
 from ngraph_rewrite.codegen.streaming import Streams
-from ngraph_rewrite.codegen.truths import byte, may_end, until_known
+from ngraph_rewrite.codegen.truths import may_end, truth, until_known
 from ngraph_rewrite.types.dtypes import as_dtype
 
 # What is done in explicit vectors where a pass reads memory and nothing else.
@@ -114,19 +114,24 @@ def _is_number(form: Form, reduction: int, item: Accumulator) -> bool:
 
 
 def _reads_alone(form: Form, number: int) -> bool:
-    """Whether a pass takes in nothing but numbers as they lie in memory, side by side: float32, or for places alone."""
+    """Whether a pass takes in nothing but numbers as they lie in memory, side by side.
+
+    These are float32; for places alone, any but floats of 16 bits; for sums alone, truths too.
+    """
     stages, nest = form.stages, form.nest
     reductions = stages.reductions(number)
     kinds = {form.accumulators[r].kind for r in reductions}
     places = kinds.issubset(_PLACES) and nest.rank - len(form.kept) <= 2
-    dtypes = _PLACED if places else ("float32",)
-    loads = {byte(form, stages.operands(r)[0]) if places else stages.operands(r)[0] for r in reductions}
+    truths = places or kinds == {"sum"}
+    dtypes = (*(_PLACED if places else ("float32",)), *["bool"] * truths)
+    operands = [stages.operands(r)[0] for r in reductions]
+    loads = {truth(form, v) if truths else v for v in operands}
     return (
         bool(reductions)
         and not nest.few
         and len(form.kept) < nest.rank
         and not (stages.stores(number) or stages.totals(number) or form.keep(number))
-        and all(v < len(nest.loads) and nest.loads[v].dtype in (*dtypes, *["bool"] * places) for v in loads)
+        and all(v < len(nest.loads) and nest.loads[v].dtype in dtypes for v in loads)
         and all(nest.loads[v].strides[form.order[-1]] == "1" for v in loads)
         and kinds.issubset(_STRETCHES)
     )
@@ -150,7 +155,7 @@ def _taken_in(form: Form, number: int) -> list[str]:
 
 def _stretch(form: Form, reduction: int, function: str, dims: Sequence[int]) -> str:
     """The call of a function that takes in stretches of memory, along one loop or two."""
-    load = byte(form, form.stages.operands(reduction)[0])
+    load = truth(form, form.stages.operands(reduction)[0])
     operand = form.nest.loads[load]
     begin = place(f"x{load}", Operand(operand.dtype, tuple(_outside(operand.strides, dims))))
     rows = f"n{dims[0]}, {distance(f'x{load}', operand, dims[0])}" if len(dims) == 2 else "1, 0"
@@ -165,7 +170,12 @@ def _stretches(form: Form, reductions: Sequence[int], level: int) -> list[str]:
     lines = []
     later = {v for number in range(1, form.stages.passes) for v in _brought(form, number)}
     for r in reductions:
-        load, item = form.stages.operands(r)[0], form.accumulators[r]
+        load, item = truth(form, form.stages.operands(r)[0]), form.accumulators[r]
+        if form.nest.loads[load].dtype == "bool":
+            total = f"{item.variables[0][0]}{'_total' * item.narrow}"
+            dtype = item.dtype if not is_real(item.dtype) else "float64"
+            lines.append(f"{total} += {cast(_stretch(form, r, 'sum', dims), 'int64', dtype)}")
+            continue
         asked = "asked_" if load in later else ""
         lines.append(f"v{load} = {asked}{_stretch(form, r, _STRETCHES[item.kind], dims)}")
         if item.kind == "sum":

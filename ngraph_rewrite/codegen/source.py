@@ -13,7 +13,7 @@ _WORDS = {
     "accumulate_min number_max number_min above below same add_reassociated multiply_reassociated rounding_error "
     "compensated",
     "loop_marks": "fill_loops keep_loops write_out_loops",
-    "row_reductions": "row_max_float32 row_min_float32 row_sum_float32 "
+    "row_reductions": "row_max_float32 row_min_float32 row_sum_float32 row_sum_bool "
     "asked_row_max_float32 asked_row_min_float32 asked_row_sum_float32",
     "transposed_tiles": "tile_space tile_start transpose_block_1 transpose_block_2 transpose_block_4 transpose_block_8",
     "streams": "ask_ahead stream_block stream_end stream_float32 stream_float64",
@@ -29,6 +29,7 @@ _WORDS = {
     "logarithms": "log log2 log10 log1p",
     "trigonometry": "sin cos tan",
     "hyperbolics": "sinh cosh",
+    "true_places": "places_of_eight",
     "order_keys": "order_key reverse_order_key rank rank_unequal float32_of_key float64_of_key "
     "reverse_float32_of_key reverse_float64_of_key",
     "powers": "power",

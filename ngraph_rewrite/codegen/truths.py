@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ngraph_rewrite.codegen.accumulate import NOWHERE, located
 from ngraph_rewrite.codegen.form import Form
+from ngraph_rewrite.codegen.scalar import is_real
 from ngraph_rewrite.codegen.source import indented
 
 _ENDS = {"any": True, "all": False, "argmax": 1, "argmin": 0}  # the truth after which nothing changes any more
@@ -21,21 +22,22 @@ def may_end(form: Form, number: int) -> bool:
     """Whether a pass does nothing but reduce truths in one loop."""
     stages, nest = form.stages, form.nest
     reductions = stages.reductions(number)
-    truths = all(nest.dtypes[byte(form, stages.operands(r)[0])] == "bool" for r in reductions)
+    operands = [stages.operands(r)[0] for r in reductions]
+    truths = all(nest.dtypes[truth(form, v)] == "bool" and not is_real(nest.dtypes[v]) for v in operands)
     beside = stages.stores(number) or stages.totals(number) or form.keep(number)
     alone = len(form.reduced) == 1 and not (nest.few or beside)
     return alone and truths and all(form.accumulators[r].kind in _ENDS for r in reductions)
 
 
-def byte(form: Form, value: int) -> int:
-    """The bool that a value is made of, if it is one as a uint8: which is the same byte; else the value."""
+def truth(form: Form, value: int) -> int:
+    """The bool that a value is made of, if it is one as a number; else the value."""
     first = len(form.nest.loads)
     if value < first:
         return value
     step = form.nest.steps[value - first]
     (operand, *_) = step.operands or (value,)
-    is_byte = step.op == "cast" and step.dtype == "uint8" and form.nest.dtypes[operand] == "bool"
-    return operand if is_byte else value
+    is_truth = step.op == "cast" and form.nest.dtypes[operand] == "bool"
+    return operand if is_truth else value
 
 
 def until_known(form: Form, number: int, body: Sequence[str], asked: Sequence[str]) -> list[str]:

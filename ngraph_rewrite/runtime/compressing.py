@@ -34,14 +34,14 @@ def _permuted(builder: Any, value: Any, chosen: Any) -> Any:
     """The lanes that a mask has, then the others: words of 32 bits by places of a table, one for each mask."""
     kind, words = value.type, ir.VectorType(I32, _WORDS)
     bits = builder.bitcast(chosen, ir.IntType(kind.count))
-    table = _places(builder.module, kind.count)
+    table = places_table(builder.module, kind.count)
     place = builder.gep(table, [I64(0), builder.zext(bits, I64)])
     places = builder.zext(builder.load(place, align=_WORDS), words)
     permute = declared(builder, "llvm.x86.avx2.permd", [words] * 2, words)
     return builder.bitcast(builder.call(permute, [builder.bitcast(value, words), places]), kind)
 
 
-def _places(module: Any, lanes: int) -> Any:
+def places_table(module: Any, lanes: int) -> Any:
     """The table of a module: for each mask the places of the words of its lanes, then those of the others."""
     name, row = f"ngraph_rewrite_places_{lanes}", ir.VectorType(ir.IntType(8), _WORDS)
     if name in module.globals:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums and extrema of float32 that lie side by side, in explicit vectors: whole cache lines.
+"""Sums and extrema of float32, and numbers of truths, that lie side by side, in explicit vectors: whole cache lines.
 
 LLVM would read half a line at a time for a sum in float64, which is slower where a row does not lie in the first cache.
 Sums add at most 16 float32 in each lane, and these sums in float64, which is as accurate as pairwise summation. Several
 rows, equally far from each other, are taken in together: their lanes are added up once. Memory need not be asked for an
-*asked* row: another loop does that.
+*asked* row: another loop does that. Truths are bytes: a lane of eight bits adds as many as it has room for.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ngraph_rewrite.runtime.row_vectors import (
     BIT,
     DOUBLE,
     FLOAT,
+    Numbers,
     Rows,
     changed,
     declared,
@@ -29,7 +30,7 @@ from ngraph_rewrite.runtime.row_vectors import (
     of_rows,
     variable,
 )
-from ngraph_rewrite.runtime.vector_code import I64, everywhere, loop
+from ngraph_rewrite.runtime.vector_code import I32, I64, everywhere, loop
 
 __all__ = [
     "asked_row_max_float32",
@@ -37,10 +38,12 @@ __all__ = [
     "asked_row_sum_float32",
     "row_max_float32",
     "row_min_float32",
+    "row_sum_bool",
     "row_sum_float32",
 ]
 
 _ADDED = 16  # numbers that each lane of float32 adds
+_COUNTED = 255  # truths that each lane of eight bits adds
 
 
 def _sum(builder: Any, rows: Rows) -> Any:
@@ -74,6 +77,36 @@ def _sum(builder: Any, rows: Rows) -> Any:
             )
         reduce = declared(builder, f"llvm.vector.reduce.fadd.v{rows.lanes}f64", [DOUBLE, wide], DOUBLE)
         return builder.call(reduce, [builder.load(single), builder.load(total)], fastmath=("reassoc",))
+
+
+def _more(builder: Any, one: Any, before: Any) -> Any:
+    return builder.add(before, builder.zext(one, I64))
+
+
+def _truths(builder: Any, rows: Rows) -> Any:
+    """How many are true."""
+    with variable(builder, I64(0)) as total:
+
+        def add(value: Any) -> None:
+            wide = builder.zext(value, ir.VectorType(I32, rows.lanes))
+            reduce = declared(builder, f"llvm.vector.reduce.add.v{rows.lanes}i32", [wide.type], I32)
+            changed(builder, total, lambda before: builder.add(before, builder.zext(builder.call(reduce, [wide]), I64)))
+
+        with rows.each() as (_, row):
+            block = _COUNTED * row.step
+            parts = [cgutils.alloca_once(builder, row.vector) for _ in range(AT_A_TIME)]
+            with loop(builder, I64(0), row.turns, block) as start:
+                stop = builder.add(start, I64(block))
+                stop = builder.select(builder.icmp_signed("<", stop, row.turns), stop, row.turns)
+                for part in parts:
+                    builder.store(ir.Constant(row.vector, None), part)
+                with loop(builder, start, stop, row.step) as index:
+                    for part, value in zip(parts, row.turn(index), strict=True):
+                        changed(builder, part, partial(builder.add, value))
+                for part in parts:
+                    add(builder.load(part))
+            row.rest(row.numbers.last(">"), add, lambda one: changed(builder, total, partial(_more, builder, one)))
+        return builder.load(total)
 
 
 def _better(builder: Any, sign: str, value: Any) -> Callable[[Any], Any]:
@@ -138,6 +171,7 @@ def _is_nan(builder: Any, rows: Rows, found: Any, single: Any, vector: Any) -> A
 
 
 row_sum_float32 = of_rows("row_sum_float32", types.float64, _sum)
+row_sum_bool = of_rows("row_sum_bool", types.int64, _truths, numbers=Numbers("bool"))
 row_max_float32 = of_rows("row_max_float32", types.float32, _extremum, ">")
 row_min_float32 = of_rows("row_min_float32", types.float32, _extremum, "<")
 asked_row_sum_float32 = of_rows("asked_row_sum_float32", types.float64, _sum, asks=False)

@@ -249,6 +249,20 @@ def test_one_truth_settles_what_parts_of_a_row_give_together(run: Runner, kind: 
         assert getattr(found, kind)() == getattr(x, kind)()
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+def test_truths_of_rows_of_any_length_are_counted(run: Runner, dtype: str) -> None:
+    """A lane of eight bits has room for 255 of them."""
+    row, once = Operand("bool", ("s", "1")), Operand(dtype, ("1", "0"))
+    steps = (Step("cast", dtype, (0,)), Step("sum", dtype, (1,)))
+    nest = RowNest(2, (row,), steps, ((2, once),), (0, 1), (False, True), long=True)
+    assert "row_sum_bool" in render_rows(nest).text
+    for n in (1, 31, 33, 130, 1000, 70_000):
+        x = np.stack([np.ones(n, bool), np.random.default_rng(n).random(n) < 0.3])
+        found = np.empty(2, dtype)
+        run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(found[:, None], x.shape)], 2))
+        assert np.array_equal(found, x.sum(1))
+
+
 def test_extrema_of_float16_side_by_side_are_kept_in_float32() -> None:
     """LLVM chooses one of two float16 an element at a time, which took thirty times as long."""
     wide, once = Operand("float16", ("s", "1")), Operand("float16", ("0", "1"))
