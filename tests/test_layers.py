@@ -19,7 +19,7 @@ PACKAGE = ROOT.name
 
 # Bottom to top; parts on one line know nothing of each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "undisturbed", "garbage"),
+    ("errors", "undisturbed", "garbage", "waiting"),
     ("lazy",),
     ("data", "cache", "plugins", "helpers"),
     ("types",),

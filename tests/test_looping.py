@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import signal
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -208,6 +209,33 @@ def test_branches_give_structures_and_stand_in_each_other_and_in_steps(target: s
     for _ in range(5):
         s = s + 2 if s < 3 else s - 1
     assert np.array_equal(value, ON + count) and n == count and last == s
+
+
+def nest(depth: int) -> Callable[[Any], Any]:
+    """Branches, loops and scans in each other, so deep."""
+    if not depth:
+        return lambda x: x * W
+    inner = nest(depth - 1)
+    if depth % 3 == 0:
+        return lambda x: ng.cond(ng.sum(x, out_axes=[]) > 0, lambda x: inner(x + 1), lambda x: x * 0, x)
+    if depth % 3 == 1:
+        return lambda x: ng.while_loop(lambda s: s[1] < 1, lambda s: (inner(s[0]), s[1] + 1), (x, 0))[0]
+    return lambda x: ng.scan(lambda s, _: (inner(s), None), x, axis=ng.Axis("T", 1))[0]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_depth_is_no_limit(target: str) -> None:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(100_000)  # functions of the user call each other
+    try:
+        deep = nest(300)(X)
+    finally:
+        sys.setrecursionlimit(limit)
+    with ng.make_transformer(target) as transformer:
+        computation = transformer.computation(deep, X, W)
+        assert np.array_equal(computation(ON, ON), (ON + 100) * ON)
+        assert np.array_equal(computation(-ON, ON), 0 * ON)
+        assert "kernels" in computation.stats() or target == "reference"
 
 
 def test_operands_of_branches_are_structures() -> None:

@@ -102,15 +102,8 @@ class ScanParts:
         self.inits, self.sequences = term.args[:n], term.args[n : n + m]
         self.following, self.outputs = term.args[n + m : n + m + n], term.args[n + m + n :]
         roots = (*self.following, *self.outputs)
-        self._free = free
-        bound, self.body = set(self.parameters), []
-        while True:  # the parameters of scans inside count as inside too
-            self.body = body_terms(roots, bound, self._free)
-            more = {uid for t in self.body if is_binder(t) for uid in t.attribute("parameters")}
-            if more <= bound:
-                break
-            bound |= more
-        self._bound = bound
+        self._free, self._bound = free, _bound_inside(roots, self.parameters, free)
+        self.body = body_terms(roots, self._bound, free)
 
     @cached_property
     def read(self) -> dict[Op, None]:
@@ -147,6 +140,28 @@ class ScanParts:
     def slices(self, numbers: Iterable[int]) -> list[Op]:
         """The terms that stand for slices."""
         return [self.slice(i) for i in numbers]
+
+
+def _bound_inside(roots: Iterable[Op], own: Iterable[Uid], free: Free) -> set[Uid]:
+    """Parameters, and those that binders bind which are written with one of these: a step supplies them all."""
+    bound, waiting, seen = set(own), list(roots), set[Op]()
+    apart: dict[Uid, list[Op]] = {}  # terms that are not written with any yet, by what they are written with
+    while waiting:
+        term = waiting.pop()
+        uids = free.get(term, NONE)
+        if term in seen:
+            continue
+        if bound.isdisjoint(uids):
+            for uid in uids:
+                apart.setdefault(uid, []).append(term)
+            continue
+        seen.add(term)
+        waiting += term.args
+        if is_binder(term):
+            more = set(term.attribute("parameters")) - bound
+            bound |= more
+            waiting += [other for uid in more for other in apart.pop(uid, ())]
+    return bound
 
 
 @dataclass

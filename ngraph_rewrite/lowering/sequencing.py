@@ -20,12 +20,12 @@ from types import MappingProxyType
 from ngraph_rewrite.errors import SequencingError
 from ngraph_rewrite.lowering.reads import ByState, Reads, State
 from ngraph_rewrite.lowering.spans import united
-from ngraph_rewrite.lowering.waiting import Waiting, finished
 from ngraph_rewrite.lowering.write_orders import Listing, Opposed, WriteOrders, aside, contradiction, items
 from ngraph_rewrite.terms.catalogue import lookup
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
+from ngraph_rewrite.waiting import Waiting, finished
 
 # What was written in a place: of each variable the last write, if it is later than the one that the place sees.
 Wrote = Mapping[Op, Op]

@@ -22,10 +22,10 @@ from ngraph_rewrite.errors import DerivativeError
 from ngraph_rewrite.lowering.derive_rules import DeriveRules
 from ngraph_rewrite.lowering.fitting import Adjoint, accumulated, has_slope
 from ngraph_rewrite.lowering.swept_terms import SweptTerms
-from ngraph_rewrite.lowering.waiting import Waiting, finished
 from ngraph_rewrite.terms.binders import Free
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe
+from ngraph_rewrite.waiting import Waiting, finished
 
 __all__ = ["Adjoint", "Found", "Pair", "Pairs", "Special", "Specials", "Sweep", "Waiting"]
 

@@ -13,7 +13,7 @@ from ngraph_rewrite.ops.alignment import axis_of
 from ngraph_rewrite.ops.axes_order import new_name
 from ngraph_rewrite.ops.checks import as_int, flag, named, several
 from ngraph_rewrite.ops.scanning import check_parameters, check_states, parts, scanned
-from ngraph_rewrite.terms.binders import Body
+from ngraph_rewrite.terms.binders import Bound
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
@@ -22,11 +22,11 @@ from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 
-def _named_scan(term: Op, *args: Any, body: Body) -> tuple[Any, ...]:
+def _named_scan(term: Op, *args: Any) -> Bound:
     n, m, axis = term.attribute("states"), term.attribute("sequences"), term.attribute("axis")
     places = [t.axes.index(axis) for t in term.args[n : n + m]]
     moved = [np.moveaxis(x, place, 0) for x, place in zip(args[n : n + m], places, strict=True)]
-    return scanned(term, *args[:n], *moved, *args[n + m :], body=body)
+    return scanned(term, *args[:n], *moved, *args[n + m :])
 
 
 def _attributes(*xs: TensorType, parameters: Any, states: Any, sequences: Any, axis: Any, reverse: Any) -> Attributes:

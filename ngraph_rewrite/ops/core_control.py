@@ -8,7 +8,7 @@ from typing import Any
 
 from ngraph_rewrite.errors import ArgumentError, AttributeValueError, SequencingError
 from ngraph_rewrite.ops.checks import flag, identity, several
-from ngraph_rewrite.terms.binders import Body
+from ngraph_rewrite.terms.binders import Bound
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
@@ -56,9 +56,10 @@ def annotated(x: TensorType, *facts: TensorType, schema: Any) -> TensorType:
 # -- functions --------------------------------------------------------------------------------------
 
 
-def _call(term: Op, *args: Any, body: Body) -> Any:
+def _call(term: Op, *args: Any) -> Bound:
     parameters = term.attribute("parameters")
-    results = body(dict(zip(parameters, args, strict=False)))[len(parameters) :]
+    values = yield dict(zip(parameters, args, strict=False))
+    results = values[len(parameters) :]
     return results[0] if term.attribute("single") else tuple(results)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError
 from ngraph_rewrite.ops.checks import as_int, positional, several
 from ngraph_rewrite.ops.scanning import check_parameters, check_states
-from ngraph_rewrite.terms.binders import Body
+from ngraph_rewrite.terms.binders import Bound
 from ngraph_rewrite.terms.catalogue import Attributes, op
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
@@ -25,11 +25,11 @@ from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 
-def _looped(term: Op, *args: Any, body: Body) -> tuple[Any, ...]:
+def _looped(term: Op, *args: Any) -> Bound:
     n, m = term.attribute("states"), term.attribute("passed")
     states, passed = list(args[:n]), args[n : n + m]
     while states[0]:
-        values = body(dict(zip(term.attribute("parameters"), (*states, *passed), strict=True)))
+        values = yield dict(zip(term.attribute("parameters"), (*states, *passed), strict=True))
         states = [np.array(v) for v in values[n + m :]]
     return tuple(states[1:])
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError, AxesError, DTypeError
 from ngraph_rewrite.ops.checks import identity, known_shape
-from ngraph_rewrite.terms.binders import Body
+from ngraph_rewrite.terms.binders import Bound
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
 
-def scanned(term: Op, *args: Any, body: Body) -> tuple[Any, ...]:
+def scanned(term: Op, *args: Any) -> Bound:
     """The meaning of a scan whose sequences have the axis first: a loop over its times."""
     n, m = term.attribute("states"), term.attribute("sequences")
     assert isinstance(term.type, TupleType)
@@ -26,7 +26,7 @@ def scanned(term: Op, *args: Any, body: Body) -> tuple[Any, ...]:
     times = range(_times(term))
     for time in reversed(times) if term.attribute("reverse") else times:
         given = (*states, *(x[time] for x in sequences))
-        values = body(dict(zip(term.attribute("parameters"), given, strict=True)))
+        values = yield dict(zip(term.attribute("parameters"), given, strict=True))
         for stack, value in zip(stacks, (*values[n + m + n :], *states), strict=True):
             stack[time] = value
         states = [np.array(v) for v in values[n + m : n + m + n]]

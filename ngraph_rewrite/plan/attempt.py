@@ -121,9 +121,7 @@ class Attempt:
         copies = list(layout_copies(ordered))
         plan = Plan(work, found.arena, self.results, inlined, found.blocks, copies=copies)
         plan.again, plan.costs = dict(self.groups.again), dict(self.groups.costs)
-        plan.home, plan.accesses = self.home, accesses
-        for body in self.inside:
-            plan.tell_of(body)
+        plan.home, plan.accesses, plan.inside = self.home, accesses, self.inside
         return plan
 
     def _launched(self, job: Job) -> Sequence[Work | Loop]:

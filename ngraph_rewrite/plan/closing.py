@@ -9,8 +9,9 @@ is in memory; views of it are taken inside, as a kernel may be able to read thro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
@@ -25,6 +26,7 @@ from ngraph_rewrite.terms.info import Info, Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.tensor import TensorType
+from ngraph_rewrite.waiting import Waiting, finished
 
 # Of so many steps a matrix that lies across is copied, for more than one row: a product packs it each time.
 _STEPS = 4
@@ -56,7 +58,7 @@ def close(results: Sequence[Op], writes: Sequence[Op], given: Sequence[Op] | Non
     roots = [*results, *writes]
     needs = Needs(order, roots)
     level = _Level(needs, None, frozenset(), {})
-    level.convert(t for t in order if t not in needs.free)
+    finished(level.convert(t for t in order if t not in needs.free))
     made = [level.made[root] for root in roots]
     return Closed(made[: len(results)], made[len(results) :], topological(made), level.origins)
 
@@ -72,11 +74,12 @@ class _Level:
         self.turned: dict[Op, Op] = {}  # matrices by what they are the transposes of
         self.captured: dict[Op, tuple[Op, Op]] = {}  # by the term: what it is outside, and the input inside
 
-    def convert(self, terms: Iterable[Op]) -> None:
+    def convert(self, terms: Iterable[Op]) -> Waiting[None]:
         """Convert terms whose arguments are converted, or come from outside."""
         for term in terms:
             if term in self.needs.live and term not in self.made:
-                self._note(term, self._loop(Scan(term)) if term.definition.name in LOOPS else self._plain(term))
+                is_loop = term.definition.name in LOOPS
+                self._note(term, (yield self._loop(Scan(term))) if is_loop else self._plain(term))
 
     def _note(self, term: Op, made: Op) -> None:
         self.made[term] = made
@@ -100,13 +103,21 @@ class _Level:
 
     def _across(self, term: Op) -> Op | None:
         """The transpose of a matrix from outside, made there."""
-        if term in self.made:
-            found = self.turned.get(term)
-            if found is None:
-                found = self.turned[term] = made_like(lookup("semi.transpose"), (term,), ((1, 0),), term)
-                self._note(found, Op(found.definition, (self.made[term],), found.attrs, found.type, found.info))
-            return found
-        return None if self.parent is None else self.parent._across(term)
+        level = next((level for level in self._outward() if term in level.made), None)
+        if level is None:
+            return None
+        found = level.turned.get(term)
+        if found is None:
+            found = level.turned[term] = made_like(lookup("semi.transpose"), (term,), ((1, 0),), term)
+            level._note(found, Op(found.definition, (level.made[term],), found.attrs, found.type, found.info))
+        return found
+
+    def _outward(self) -> Iterator[_Level]:
+        """This level, and those around it."""
+        level: _Level | None = self
+        while level is not None:
+            yield level
+            level = level.parent
 
     def argument(self, term: Op, readable: Callable[[Layout], bool]) -> Op:
         """A converted term; one from outside as a view of what is captured, if its reader can read that."""
@@ -129,13 +140,16 @@ class _Level:
     def _capture(self, term: Op) -> Op:
         if term not in self.captured:
             assert self.parent is not None, term
+            knowing = takewhile(lambda level: term not in level.made and term not in level.captured, self._outward())
+            for level in [*knowing][:0:-1]:  # what is far outside comes to here from level to level
+                level.argument(term, _contiguous)
             own = _leaf("core.placeholder", term.type, term.info)
             self.captured[term] = self.parent.argument(term, _contiguous), own
         return self.captured[term][1]
 
     # -- a body -------------------------------------------------------------------------------------
 
-    def _loop(self, scan: Scan) -> Op:
+    def _loop(self, scan: Scan) -> Waiting[Op]:
         states, outputs, sequences = self.needs.of(scan)
         steps = int(scan.term.attribute("length")) if scan.is_scan else _UNKNOWN
         inner = _Level(self.needs, self, self.bound.union(scan.parameters), self.origins, steps)
@@ -143,7 +157,7 @@ class _Level:
         storage = {i: _leaf("core.variable", scan.inits[i].type, Info(f"state{i}")) for i in states}
         slices = {i: self._slice(scan.sequences[i], i) for i in sequences} if scan.is_scan else {}
         inner.bind(scan, needed, storage, slices)
-        inner.convert(needed)
+        yield inner.convert(needed)
         results = inner.results(scan, outputs, storage)
         limit = steps if not results and self._ends_early(scan, states) else None
         walked = [i for i in slices if slices[i].definition.name == "core.placeholder"]

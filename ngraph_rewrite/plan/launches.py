@@ -46,6 +46,13 @@ class Work(NamedTuple):
         return (self.term, *(term for term, _ in self.others))
 
 
+class Place(NamedTuple):
+    """Where something lies at the first time of a loop, and by how many bytes it moves with each time."""
+
+    ref: Ref
+    step: int = 0
+
+
 class Loop(NamedTuple):
     """Work that is done a number of times.
 
@@ -55,6 +62,7 @@ class Loop(NamedTuple):
         flag: Where a byte lies that says before each time whether to go on: then nobody knows the number of times, and
             `times` is a guess.
         limit: After how many times it ends even if its flag is true, if there is such a number.
+        places: Where what its work names lies outside, by space and key, until that is written in the work instead.
     """
 
     times: int
@@ -64,6 +72,7 @@ class Loop(NamedTuple):
     beside: bool = False
     flag: Ref | None = None
     limit: int | None = None
+    places: Mapping[tuple[str, object], Place] | None = None
 
     @property
     def slots(self) -> int:
@@ -83,19 +92,25 @@ def weight(work: Iterable[Work | Loop]) -> int:
 
 def kernels(work: Iterable[Work | Loop]) -> Iterator[Work]:
     """Every kernel launch, once, those of loops included."""
-    for one in work:
-        if isinstance(one, Loop):
-            yield from kernels(one.work)
-        else:
-            yield one
+    return (one for one in _every(work) if isinstance(one, Work))
 
 
 def loops_in(work: Iterable[Work | Loop]) -> Iterator[Loop]:
     """Every loop, those inside loops included."""
-    for one in work:
-        if isinstance(one, Loop):
+    return (one for one in _every(work) if isinstance(one, Loop))
+
+
+def _every(work: Iterable[Work | Loop]) -> Iterator[Work | Loop]:
+    """Work and loops, each loop before what is inside."""
+    waiting = [iter(work)]
+    while waiting:
+        one = next(waiting[-1], None)
+        if one is None:
+            waiting.pop()
+        else:
             yield one
-            yield from loops_in(one.work)
+            if isinstance(one, Loop):
+                waiting.append(iter(one.work))
 
 
 def launches(job: Job, home: Mapping[Op | Scratch, Ref]) -> list[Work]:

@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 from ngraph_rewrite.plan.fusion import Groups
 from ngraph_rewrite.plan.jobs import Job, Piece
-from ngraph_rewrite.plan.launches import Loop, Work, address, nest, weight
+from ngraph_rewrite.plan.launches import Loop, Place, Work, address, nest, weight
 from ngraph_rewrite.plan.loop_body import LoopBody
 from ngraph_rewrite.plan.memory import aligned
 from ngraph_rewrite.plan.nests import Body, CopyFirst, Load
 from ngraph_rewrite.plan.operands import Ref, Scratch, all_plain, in_memory, known
+from ngraph_rewrite.plan.placing import placed
 from ngraph_rewrite.plan.shapes import bytes_of
 from ngraph_rewrite.plan.shares import shares_of_step
 from ngraph_rewrite.plan.views import row_major
@@ -43,13 +44,6 @@ class Band(NamedTuple):
     body: LoopBody
     work: Sequence[Work | Loop]
     arena: int
-
-
-class _Place(NamedTuple):
-    """Where something lies in the first step, and by how many bytes it moves with each step."""
-
-    ref: Ref
-    step: int = 0
 
 
 @dataclass(eq=False)
@@ -160,13 +154,13 @@ def loop_work(job: LoopJob, home: Home) -> list[Work | Loop]:
         for piece, (_, variable) in zip(job.pieces, body.states, strict=True)
     ]
     arenas = accumulate((aligned(band.arena) for band in job.bands), initial=0)
-    places = [_Places(job, home, states, band, at) for band, at in zip(job.bands, arenas, strict=False)]
+    places = [_places(job, home, states, band, at) for band, at in zip(job.bands, arenas, strict=False)]
     if len(places) == 1:
-        flag = None if body.flag is None else states[body.flag]
-        loop = Loop(body.length, *_moved(_awake(job.bands[0].work), places[0]), job.term)
-        return [*first, loop._replace(flag=flag, limit=body.limit)]
-    loops = [Loop(body.length, *_moved(band.work, at), job.term) for band, at in zip(job.bands, places, strict=True)]
-    return [*first, *_beside(loops, body.length, job.term)]
+        flag, work = None if body.flag is None else states[body.flag], tuple(_awake(job.bands[0].work))
+        return [*first, Loop(body.length, work, (), job.term, flag=flag, limit=body.limit, places=places[0])]
+    pairs = zip(job.bands, places, strict=True)
+    loops = placed(Loop(body.length, tuple(band.work), (), job.term, places=at) for band, at in pairs)
+    return [*first, *_beside([one for one in loops if isinstance(one, Loop)], body.length, job.term)]
 
 
 def _beside(loops: Sequence[Loop], length: int, term: Op) -> list[Loop]:
@@ -215,70 +209,36 @@ def _state(job: LoopJob, number: int, home: Home) -> Ref:
     return home[job.parts[number]]
 
 
-class _Places:
+def _places(
+    job: LoopJob, home: Home, states: Mapping[Op, Ref], band: Band, arena: int
+) -> dict[tuple[str, object], Place]:
     """Where what the kernels of a band name lies outside.
 
     Args:
         states: Where they lie, with all rows.
         arena: Where the arena of the band begins in the workspace.
     """
+    body, parts, own = job.body, job.parts, band.body
+    assert body is not None and parts is not None and job.workspace is not None
 
-    def __init__(self, job: LoopJob, home: Home, states: Mapping[Op, Ref], band: Band, arena: int) -> None:
-        body, parts = job.body, job.parts
-        assert body is not None and parts is not None and job.workspace is not None
-        self._first, own = band.first, band.body
-        self.workspace = home[job.workspace].moved(arena)
-        self.named: dict[tuple[str, object], _Place] = {
-            ("storage", leaf): _Place(self._begun(states[variable], leaf, variable))
-            for (_, leaf), (_, variable) in zip(own.states, body.states, strict=True)
-        }
-        last = body.length - 1
-        for leaf, was, load in zip(own.slices, body.slices, job.sequences, strict=True):
-            step, begin = load.layout.strides[0] * leaf.dtype.itemsize, self._begun(address(job, load, home), leaf, was)
-            self.named["input", leaf] = _started(begin, step, last, body.reverse)
-        for leaf, was, load in zip(own.captured, body.captured, job.captured, strict=True):
-            self.named["input", leaf] = _Place(self._begun(address(job, load, home), leaf, was))
-        pairs = zip(own.read(parts), body.read(parts), strict=True)
-        for i, ((number, result), (_, was)) in enumerate(pairs):
-            begin = self._begun(home[parts[number]], result, was)
-            self.named["result", i] = _started(begin, bytes_of(was), last, body.reverse)
-
-    def _begun(self, ref: Ref, term: Op, was: Op) -> Ref:
+    def begun(ref: Ref, term: Op, was: Op) -> Ref:
         """Where a term begins in memory that holds it with all rows."""
-        return ref if term is was else ref.moved(self._first * (bytes_of(was) // known(was)[0]))
+        return ref if term is was else ref.moved(band.first * (bytes_of(was) // known(was)[0]))
 
-    def of(self, ref: Ref) -> _Place:
-        """The place of what the body calls `ref`."""
-        if ref.space == "arena":
-            return _Place(self.workspace.moved(ref.offset))
-        found = self.named.get((ref.space, ref.key))
-        if found is None:
-            return _Place(ref)
-        return _Place(found.ref.moved(ref.offset), found.step)
+    found: dict[tuple[str, object], Place] = {("arena", 0): Place(home[job.workspace].moved(arena))}
+    for (_, leaf), (_, variable) in zip(own.states, body.states, strict=True):
+        found["storage", leaf] = Place(begun(states[variable], leaf, variable))
+    last = body.length - 1
+    for leaf, was, load in zip(own.slices, body.slices, job.sequences, strict=True):
+        step, begin = load.layout.strides[0] * leaf.dtype.itemsize, begun(address(job, load, home), leaf, was)
+        found["input", leaf] = _started(begin, step, last, body.reverse)
+    for leaf, was, load in zip(own.captured, body.captured, job.captured, strict=True):
+        found["input", leaf] = Place(begun(address(job, load, home), leaf, was))
+    pairs = zip(own.read(parts), body.read(parts), strict=True)
+    for i, ((number, result), (_, was)) in enumerate(pairs):
+        found["result", i] = _started(begun(home[parts[number]], result, was), bytes_of(was), last, body.reverse)
+    return found
 
 
-def _started(ref: Ref, step: int, last: int, reverse: bool) -> _Place:
-    return _Place(ref.moved(last * step), -step) if reverse else _Place(ref, step)
-
-
-def _moved(work: Sequence[Work | Loop], places: _Places) -> tuple[tuple[Work | Loop, ...], tuple[tuple[int, int], ...]]:
-    """The work with the addresses outside, and the slots (counted through all of it) that move, with their steps."""
-    found: list[Work | Loop] = []
-    steps: list[tuple[int, int]] = []
-    slot = 0
-    for one in work:
-        if isinstance(one, Loop):
-            inner, own = _moved(one.work, places)
-            steps += [(slot + at, step) for at, step in own]
-            found.append(one._replace(work=inner, flag=one.flag and places.of(one.flag).ref))
-            slot += one.slots
-            continue
-        arguments: list[int | Ref] = []
-        for at, argument in enumerate(one.arguments):
-            place = places.of(argument) if isinstance(argument, Ref) else None
-            arguments.append(argument if place is None else place.ref)
-            if place is not None and place.step:
-                steps.append((slot + at, place.step))
-        found.append(one._replace(arguments=tuple(arguments)))
-        slot += len(one.arguments)
-    return tuple(found), tuple(steps)
+def _started(ref: Ref, step: int, last: int, reverse: bool) -> Place:
+    return Place(ref.moved(last * step), -step) if reverse else Place(ref, step)

@@ -24,12 +24,14 @@ from ngraph_rewrite.plan.loops import Band
 from ngraph_rewrite.plan.narrowing import narrowed
 from ngraph_rewrite.plan.nesting import nested
 from ngraph_rewrite.plan.operands import Ref
+from ngraph_rewrite.plan.placing import placed
 from ngraph_rewrite.plan.planned import CopyAll, Cycle, Plan
 from ngraph_rewrite.plan.renderer import Renderer
 from ngraph_rewrite.plan.shares import SHARED_TIME
 from ngraph_rewrite.plan.strip_loops import stripped
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.waiting import Waiting, finished
 
 Origins = MutableMapping[Op, Op]
 # Nanoseconds of a loop whose bands are worth threads of their own.
@@ -62,7 +64,10 @@ def make_plan(
     closed = close(results, writes, order)
     was = was | {new: was.get(old, old) for new, old in closed.origins.items()}
     parts.update([new for new, old in closed.origins.items() if old in parts])
-    plan = _planned(closed.results, closed.writes, closed.order, renderer, threads, was, whole=True)
+    plan = finished(_planned(closed.results, closed.writes, closed.order, renderer, threads, was, whole=True))
+    if plan.inside:
+        plan.work = placed(plan.work)
+        plan.tell_of_bodies()
     if was:
         plan.inlined = {was.get(t, t): was.get(g, g) for t, g in plan.inlined.items()}
         plan.again = {was.get(t, t): [was.get(g, g) for g in groups] for t, groups in plan.again.items()}
@@ -79,7 +84,7 @@ def _planned(
     threads: int | None,
     origins: Origins,
     whole: bool,
-) -> Plan:
+) -> Waiting[Plan]:
     """The plan of a graph without scans, after those of the bodies of its loops.
 
     Args:
@@ -90,7 +95,9 @@ def _planned(
     kinds = kinds_of(order)
     loops = [t for t in order if t.definition.name == LOOP] if any(d.name == LOOP for d in kinds) else []
     parts = parts_of(loops, order)
-    steps = {term: _steps(term, parts[term], renderer, threads, origins) for term in loops}
+    steps = dict[Op, _Steps]()
+    for term in loops:
+        steps[term] = yield _steps(term, parts[term], renderer, threads, origins)
     bodies, inside = {term: one.bands for term, one in steps.items()}, [p for one in steps.values() for p in one.plans]
     order, stead = nested(order, kinds)
     forced, layouts = foreseen(order, renderer, kinds)
@@ -124,7 +131,9 @@ class _Steps(NamedTuple):
     plans: Sequence[Plan]
 
 
-def _steps(loop: Op, parts: Mapping[int, Op], renderer: Renderer, threads: int | None, origins: Origins) -> _Steps:
+def _steps(
+    loop: Op, parts: Mapping[int, Op], renderer: Renderer, threads: int | None, origins: Origins
+) -> Waiting[_Steps]:
     """The plan of a loop's body, or those of its bands, if it has several and they are worth threads of their own."""
     body: LoopBody = loop.attrs[0]
     found = banded(body, body.read(parts)) if renderer.bands else None
@@ -132,18 +141,18 @@ def _steps(loop: Op, parts: Mapping[int, Op], renderer: Renderer, threads: int |
         own, plans = {new: origins.get(was, was) for new, was in found.origins.items()}, dict[int, Plan]()
         for _, band in found.bands:
             if id(band) not in plans:
-                plans[id(band)] = _body_plan(band, parts, renderer, 1, ChainMap(own, origins))
+                plans[id(band)] = yield _body_plan(band, parts, renderer, 1, ChainMap(own, origins))
         bands = [Band(first, b, plans[id(b)].work, plans[id(b)].arena) for first, b in found.bands]
         if body.length * sum(weight(band.work) for band in bands) >= BANDS_TIME:
             origins.update(own)
             return _Steps(bands, [*plans.values()])
-    plan = _body_plan(body, parts, renderer, threads, origins)
+    plan = yield _body_plan(body, parts, renderer, threads, origins)
     return _Steps([Band(0, body, plan.work, plan.arena)], [plan])
 
 
 def _body_plan(
     body: LoopBody, parts: Mapping[int, Op], renderer: Renderer, threads: int | None, origins: Origins
-) -> Plan:
+) -> Waiting[Plan]:
     results = [r for _, r in body.read(parts)]
     order = topological([*results, *body.writes])
     return _planned(results, body.writes, order, renderer, threads, origins, whole=False)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ngraph_rewrite.plan.accesses import Access
@@ -30,6 +30,7 @@ class Plan:
         copies: Its layout copies, those of the bodies of its loops once each.
         home: Where each term lies that has memory, but for those inside loops.
         accesses: Of each of its work what memory it touches, if the target asks.
+        inside: The plans of what its loops do in a step.
     """
 
     work: list[Work | Loop]
@@ -44,13 +45,18 @@ class Plan:
     copies: list[LayoutCopy] = field(default_factory=list)
     home: Mapping[Op | Scratch, Ref] = field(default_factory=dict)
     accesses: list[Access] = field(default_factory=list)
+    inside: Sequence[Plan] = ()
 
-    def tell_of(self, body: Plan) -> None:
-        """Tell of the terms of a loop too."""
-        self.inlined.update(body.inlined)
-        self.again.update(body.again)
-        self.costs.update(body.costs)
-        self.copies += body.copies
+    def tell_of_bodies(self) -> None:
+        """Tell of the terms of loops too, in each other as they are."""
+        waiting = [*reversed(self.inside)]
+        while waiting:
+            body = waiting.pop()
+            self.inlined.update(body.inlined)
+            self.again.update(body.again)
+            self.costs.update(body.costs)
+            self.copies += body.copies
+            waiting += reversed(body.inside)
 
 
 class CopyAll(Exception):

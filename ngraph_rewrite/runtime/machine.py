@@ -18,13 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ngraph_rewrite.cache import Cache
+from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.compiler import Kernel
 from ngraph_rewrite.runtime.entry import Rows
 from ngraph_rewrite.runtime.pool import Pool, process_pool
 from ngraph_rewrite.runtime.walker import walker
+from ngraph_rewrite.waiting import Waiting, finished
 
 SLICE = 20_000_000  # the weight after which Python may look at signals: 20 ms, as far as weights are right
 NEVER = 2**62
+DEEPEST = 10_000  # rows in each other: the walker calls itself for each, and a thread may have 8 MiB of stack or less
+
+_DO = "run the computation with the reference target, or let one loop with a state do what is done in so many"
 
 
 class Launch(NamedTuple):
@@ -92,37 +97,39 @@ class LaunchTable:
         self._records: list[int] = []
         self._pool, self._cache = pool, cache
         self._walk, self._rewind, self._walk_at, self._walk_one_at = walker(cache)
-        self._address, _ = self._table(self.launches, 0)
+        self._address, _ = finished(self._table(self.launches, 0, 0))
         self._records_at = self._kept([(record,) for record in self._records])
         self._context = np.array([0, 0, SLICE, 0], dtype=np.int64)
         self._context_at = int(self._context.ctypes.data)
         self.weight, self.shared = _weight(self.launches), _is_shared(self.launches)
         self._unfinished = False
 
-    def _table(self, launches: Sequence[Row], slot: int) -> tuple[int, int]:
+    def _table(self, launches: Sequence[Row], slot: int, depth: int) -> Waiting[tuple[int, int]]:
         """The address of the rows of launches whose arguments begin at `slot`, and where they end."""
+        if depth > DEEPEST:
+            raise KernelError(f"loops and branches are in each other more than {DEEPEST:,} deep", do=_DO)
         base, rows = self.arguments.ctypes.data, []
         for one in launches:
             first = slot
             if isinstance(one, Repeat):
-                inner, slot = self._table(one.launches, first)
+                inner, slot = yield self._table(one.launches, first, depth + 1)
                 steps = self._kept([(base + 8 * (first + at), step) for at, step in one.steps])
                 record = self._kept([(inner, len(one.launches), steps, len(one.steps), 0, 0, one.flag, 0)])
                 self._records.append(record)
                 rows.append((0, record, one.times, 0))
             elif isinstance(one, Beside):
-                tables, slot = self._beside(one, first)
+                tables, slot = yield self._beside(one, first, depth + 1)
                 rows.append((self._walk_one_at, tables, len(one.launches), _weight(one.launches)))
             else:
                 rows.append((one.kernel.address, base + 8 * first, one.chunks, one.weight))
                 slot += len(one.arguments)
         return self._kept(rows), slot
 
-    def _beside(self, row: Beside, slot: int) -> tuple[int, int]:
+    def _beside(self, row: Beside, slot: int, depth: int) -> Waiting[tuple[int, int]]:
         """The address of tables that are walked beside each other, each in a context without other threads."""
         tables = list[tuple[int, int, int]]()
         for one in row.launches:
-            table, slot = self._table([one], slot)
+            table, slot = yield self._table([one], slot, depth)
             tables.append((table, 1, self._kept([(0, 0, NEVER, 0)])))
         return self._kept(tables), slot
 
@@ -215,21 +222,35 @@ class LaunchTable:
 
 
 def _weight(launches: Sequence[Row]) -> int:
-    return sum(
-        one.weight if isinstance(one, Launch) else getattr(one, "times", 1) * _weight(one.launches) for one in launches
-    )
+    return finished(_weighed(launches))
+
+
+def _weighed(launches: Sequence[Row]) -> Waiting[int]:
+    found = 0
+    for one in launches:
+        if isinstance(one, Launch):
+            found += one.weight
+        else:
+            found += getattr(one, "times", 1) * (yield _weighed(one.launches))
+    return found
 
 
 def _is_shared(launches: Sequence[Row]) -> bool:
-    return any(
-        one.chunks != 1 if isinstance(one, Launch) else isinstance(one, Beside) or _is_shared(one.launches)
-        for one in launches
-    )
+    return any(one.chunks != 1 if isinstance(one, Launch) else isinstance(one, Beside) for one in _every(launches))
 
 
 def _flat(launches: Sequence[Row]) -> Iterator[Launch]:
-    for one in launches:
-        if isinstance(one, Launch):
-            yield one
+    return (one for one in _every(launches) if isinstance(one, Launch))
+
+
+def _every(launches: Sequence[Row]) -> Iterator[Row]:
+    """All rows, each before those inside."""
+    waiting = [iter(launches)]
+    while waiting:
+        one = next(waiting[-1], None)
+        if one is None:
+            waiting.pop()
         else:
-            yield from _flat(one.launches)
+            yield one
+            if not isinstance(one, Launch):
+                waiting.append(iter(one.launches))

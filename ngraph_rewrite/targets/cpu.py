@@ -29,6 +29,7 @@ from ngraph_rewrite.terms.catalogue import definitions
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import listener, told
 from ngraph_rewrite.terms.written import describe
+from ngraph_rewrite.waiting import Waiting, finished
 
 if TYPE_CHECKING:
     from ngraph_rewrite.targets import steps
@@ -56,16 +57,23 @@ class CpuExecutable:
                 {source.name: source.text for source in sources}, program.cache, program.threads
             )
         self._arguments = Arguments(program, self.plan.arena)
-        self._table = LaunchTable([self._launch(work) for work in self.plan.work], cache=program.cache)
+        self._table = LaunchTable(finished(self._launches(self.plan.work)), cache=program.cache)
         self._arguments.seal(self._table)
 
-    def _launch(self, work: Work | Loop) -> Row:
-        if isinstance(work, Loop):
-            inside = [self._launch(inner) for inner in work.work]
-            if work.flag is not None:
-                most = NEVER if work.limit is None else work.limit
-                return Repeat(inside, most, work.steps, self._arguments.place(work.flag))
-            return Beside(inside) if work.beside else Repeat(inside, work.times, work.steps)
+    def _launches(self, work: Sequence[Work | Loop]) -> Waiting[list[Row]]:
+        found: list[Row] = []
+        for one in work:
+            found.append((yield self._loop(one)) if isinstance(one, Loop) else self._launch(one))
+        return found
+
+    def _loop(self, loop: Loop) -> Waiting[Row]:
+        inside = yield self._launches(loop.work)
+        if loop.flag is not None:
+            most = NEVER if loop.limit is None else loop.limit
+            return Repeat(inside, most, loop.steps, self._arguments.place(loop.flag))
+        return Beside(inside) if loop.beside else Repeat(inside, loop.times, loop.steps)
+
+    def _launch(self, work: Work) -> Launch:
         kernel, share = self.kernels[work.source.name], work.share
         arguments = self._arguments.numbers(work.arguments, work.refs)
         return Launch(kernel, arguments, self._chunks(work), share.weight)
@@ -139,7 +147,7 @@ class CpuExecutable:
         """Kernels by name in the order in which they run and their chunks, launches, the arena, layout copies."""
         return {
             "kernels": [w.source.name for w in self._work],
-            "launches": _count(self.plan.work),
+            "launches": finished(_count(self.plan.work)),
             "distinct_kernels": len(self.kernels),
             "compiled": sum(not k.from_cache for k in self.kernels.values()),
             "arena_bytes": self.plan.arena,
@@ -184,9 +192,12 @@ def shown_place(term: Op, plan: Plan, work: Sequence[Work]) -> str | None:
     return f"by {', '.join(dict.fromkeys(names))}{why}" if names else None
 
 
-def _count(work: Sequence[Work | Loop]) -> int:
+def _count(work: Sequence[Work | Loop]) -> Waiting[int]:
     """How many kernels are launched, those of loops once for each step, if it is known how many there are."""
-    return sum(_times(one) * _count(one.work) if isinstance(one, Loop) else 1 for one in work)
+    found = 0
+    for one in work:
+        found += _times(one) * (yield _count(one.work)) if isinstance(one, Loop) else 1
+    return found
 
 
 def _times(loop: Loop) -> int:

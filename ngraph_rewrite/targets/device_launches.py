@@ -16,6 +16,7 @@ from ngraph_rewrite.plan.shares import Grid
 from ngraph_rewrite.runtime.cuda.device import Changed, Launched
 from ngraph_rewrite.targets.device_loops import Span
 from ngraph_rewrite.targets.device_memory import ProgramMemory
+from ngraph_rewrite.waiting import Waiting, finished
 
 
 class UnrolledLaunches:
@@ -41,35 +42,36 @@ class UnrolledLaunches:
         self.spans: list[Span] = []
         number = 0
         for row in work:
-            number = self._unroll(row, number)
+            number = finished(self._unroll(row, number))
             self._ends.append(len(self._order))
 
-    def _unroll(self, work: Work | Loop, number: int) -> int:
+    def _unroll(self, work: Work | Loop, number: int) -> Waiting[int]:
         if isinstance(work, Work):
             begin = self._first[number]
             self._order.append((number, self._moved[begin : begin + len(work.arguments)]))
             return number + 1
-        if work.flag is not None:
-            return self._span(work, work.flag, number)
-        return self._repeated(work, work.times, number)
+        counted = work.flag is None
+        end: int = yield self._repeated(work, work.times, number) if counted else self._span(work, number)
+        return end
 
-    def _repeated(self, work: Loop, times: int, number: int) -> int:
+    def _repeated(self, work: Loop, times: int, number: int) -> Waiting[int]:
         end, begin = number, self._first[number] if number < len(self._first) else 0
         for _ in range(times):
             end = number
             for inner in work.work:
-                end = self._unroll(inner, end)
+                end = yield self._unroll(inner, end)
             for at, step in work.steps:
                 self._moved[begin + at] += step
         for at, step in work.steps:
             self._moved[begin + at] -= step * times
         return end if times else number + sum(1 for _ in kernels(work.work))
 
-    def _span(self, loop: Loop, flag: Ref, number: int) -> int:
+    def _span(self, loop: Loop, number: int) -> Waiting[int]:
         first, parts = len(self._order), loop.limit or 0 if loop.steps else 1
-        number = self._repeated(loop, parts, number)
+        number = yield self._repeated(loop, parts, number)
         if len(self._order) > first:
-            self.spans.append(Span(first, len(self._order), flag, loop.limit, parts))
+            assert loop.flag is not None
+            self.spans.append(Span(first, len(self._order), loop.flag, loop.limit, parts))
         return number
 
     def __len__(self) -> int:

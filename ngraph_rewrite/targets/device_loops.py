@@ -12,8 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.plan.operands import Ref
 from ngraph_rewrite.runtime.cuda.device import Array, Changed, Device, Launched, Recorded
+
+DEEPEST = 200  # spans in each other: Python functions call each other for each
 
 
 class Span(NamedTuple):
@@ -42,7 +45,9 @@ class RepeatedLaunches:
     ) -> None:
         self._device, self._launches, self._place = device, launches, place
         self._recorded: list[tuple[range, Recorded]] = []
-        self._runs = [*self._steps(0, len(launches), sorted(spans, key=lambda span: (span.first, -span.end)))]
+        ordered = sorted(spans, key=lambda span: (span.first, -span.end))
+        _check_depth(ordered)
+        self._runs = [*self._steps(0, len(launches), ordered)]
 
     def _steps(self, first: int, end: int, spans: Sequence[Span]) -> Iterator[Callable[[], None]]:
         """What is run, one after the other, for the launches from one to another."""
@@ -92,6 +97,20 @@ class RepeatedLaunches:
         """Free what the device keeps of them."""
         for _, recorded in self._recorded:
             recorded.close()
+
+
+def _check_depth(spans: Iterable[Span]) -> None:
+    """Refuse spans in each other that are too many for functions in each other."""
+    ends: list[int] = []
+    for span in spans:
+        while ends and ends[-1] <= span.first:
+            ends.pop()
+        ends.append(span.end)
+        if len(ends) > DEEPEST:
+            raise KernelError(
+                f"loops and branches are in each other more than {DEEPEST} deep, and the host decides on each",
+                do='run the computation with the target "cpu"',
+            )
 
 
 def _parts(span: Span) -> Iterator[tuple[int, int]]:

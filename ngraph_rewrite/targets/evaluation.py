@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import ArgumentError, InvalidHandleError
 from ngraph_rewrite.plan.views import IDENTITIES
 from ngraph_rewrite.runtime import philox
-from ngraph_rewrite.terms.binders import Body, Valuation, evaluated, evaluations
+from ngraph_rewrite.terms.binders import Valuation, afterwards, evaluated, evaluations
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import CallLog
@@ -51,18 +52,21 @@ def evaluate_each(roots: Iterable[Op], values: Mapping[Op, Array], draws: Draws)
 
 
 def _valuation(values: Mapping[Op, Array], draws: Draws | None, log: CallLog | None) -> Valuation:
-    def value(term: Op, args: list[Array], body: Body | None) -> Any:
+    def value(term: Op, args: list[Array]) -> Any:
         if term in values:
             return values[term]
-        found = _value(term, args, body, draws)
-        if log is not None:
-            log.tell(term, lambda: found)
-        return found
+        found = _value(term, args, draws)
+        return found if log is None else afterwards(found, partial(_told, log, term))
 
     return value
 
 
-def _value(term: Op, args: list[Array], body: Body | None, draws: Draws | None) -> Any:
+def _told(log: CallLog, term: Op, found: Any) -> Any:
+    log.tell(term, lambda: found)
+    return found
+
+
+def _value(term: Op, args: list[Array], draws: Draws | None) -> Any:
     name = term.definition.name
     if name in ("core.assign", "core.after"):
         return args[1]  # what was written is what is read after it
@@ -71,11 +75,11 @@ def _value(term: Op, args: list[Array], body: Body | None, draws: Draws | None) 
     if term.definition.meaning is None:
         do = None if term.definition.shipped else f"say what {name} means: @ng.op(..., meaning=...)"
         raise InvalidHandleError(f"{describe(term)} has no value here", where=term.info.place, do=do)
-    return meant(term, args, body)
+    return meant(term, args)
 
 
-def meant(term: Op, args: Sequence[Array], body: Body | None = None) -> Any:
-    """What the meaning of a term gives for some arguments: an array of its type, or a tuple.
+def meant(term: Op, args: Sequence[Array]) -> Any:
+    """What the meaning of a term gives for some arguments: an array of its type, or a tuple; of a binder its steps.
 
     An error that the meaning raises is noted with the op that it was asked of.
 
@@ -86,11 +90,16 @@ def meant(term: Op, args: Sequence[Array], body: Body | None = None) -> Any:
     assert meaning is not None
     try:
         with np.errstate(all="ignore"):
-            value = meaning(term, *args, **({} if body is None else {"body": body}))
+            value = meaning(term, *args)
     except Exception as error:
         at = f" at {term.info.place}" if term.info.lineno else ""
         error.add_note(f"raised by the meaning of {term.definition}, for {describe(term)}{at}")
         raise
+    return afterwards(value, partial(_typed, term))
+
+
+def _typed(term: Op, value: Any) -> Any:
+    """A value as it has to be: an array, or a tuple as it is."""
     if isinstance(term.type, TupleType):
         return value
     found = computed(value, term.dtype)

@@ -14,6 +14,7 @@ from ngraph_rewrite.targets.target import Program
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.written import describe
 from ngraph_rewrite.types.tuples import TupleType
+from ngraph_rewrite.waiting import Waiting, finished
 
 _DEPTH = 2  # of terms, as they are shown
 
@@ -97,7 +98,7 @@ def _there(program: Program, ends: Ends) -> Iterator[str]:
 def _rows(plan: Plan, ends: Ends | None, after: Sequence[Sequence[int]]) -> Iterator[str]:
     for row, (work, waits) in enumerate(zip(plan.work, after, strict=True)):
         begins = f"{row}, after {', '.join(map(str, waits))}: " if waits else f"{row}: "
-        yield begins + (_loop(work) if isinstance(work, Loop) else _launch(work, plan, ends))
+        yield begins + (finished(_loop(work)) if isinstance(work, Loop) else _launch(work, plan, ends))
 
 
 def _launch(work: Work, plan: Plan, ends: Ends | None) -> str:
@@ -112,15 +113,17 @@ def _stored(own: Op, term: Op, ref: Ref, ends: Ends | None) -> str:
     return f"{describe(term, _DEPTH)}, {_size(term)} {_home(ref, ends)}"
 
 
-def _loop(loop: Loop) -> str:
+def _loop(loop: Loop) -> Waiting[str]:
     if loop.beside:
         first = loop.work[0]
         assert isinstance(first, Loop)
-        return f"beside each other in {len(loop.work)} bands of samples: {_loop(first)}"
+        return f"beside each other in {len(loop.work)} bands of samples: {(yield _loop(first))}"
     if loop.flag is None and loop.work and isinstance(loop.work[0], Loop) and loop.work[0].beside:
-        return f"{loop.times} times, {_loop(loop.work[0])}"
-    inside = [f"({_loop(one)})" if isinstance(one, Loop) else one.source.name for one in loop.work]
-    names = ", ".join(dict.fromkeys(inside))
+        return f"{loop.times} times, {(yield _loop(loop.work[0]))}"
+    inside = dict[str, None]()
+    for one in loop.work:
+        inside[f"({(yield _loop(one))})" if isinstance(one, Loop) else one.source.name] = None
+    names = ", ".join(inside)
     if loop.flag is not None:
         most = "" if loop.limit is None else f", {loop.limit} times at most"
         return f"while the flag {_home(loop.flag, None)} is true{most}: {names}"

@@ -8,21 +8,22 @@ once for each step or call, and nowhere else.
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
+from ngraph_rewrite.waiting import Waiting, finished
 
 NONE: frozenset[Uid] = frozenset()
 Free = Mapping[Op, frozenset[Uid]]
-# The values of a binder's arguments, for values of its parameters.
-Body = Callable[[Mapping[Uid, Any]], list[Any]]
-# The value of a term, from those of its arguments (None for an open one) and, of a binder, its body.
-Valuation = Callable[[Op, list[Any], "Body | None"], Any]
+# What the meaning of a binder is: it yields values of parameters, is sent those of the arguments for them, and returns
+# its own.
+Bound = Generator[Mapping[Uid, Any], list[Any], Any]
+# The value of a term, from those of its arguments (None for an open one); of a binder it may be a `Bound`.
+Valuation = Callable[[Op, list[Any]], Any]
 
 
 def is_parameter(term: Op) -> bool:
@@ -122,7 +123,7 @@ def evaluated(
     """
     order = topological(roots, ends)
     found: dict[Op, Any] = {}
-    _Evaluation(value, free_parameters(order)).run(order, found, given)
+    finished(_Evaluation(value, free_parameters(order)).run(order, found, given))
     return found
 
 
@@ -132,7 +133,7 @@ def evaluations(roots: Iterable[Op], value: Valuation) -> Iterator[tuple[Op, Any
     found: dict[Op, Any] = {}
     evaluation = _Evaluation(value, free_parameters(order))
     for term in order:
-        evaluation.run((term,), found, {})
+        finished(evaluation.run((term,), found, {}))
         if term in found:
             yield term, found[term]
 
@@ -142,24 +143,36 @@ class _Evaluation:
         self.value, self.free = value, free
         self.bodies: dict[Op, list[Op]] = {}
 
-    def run(self, terms: Iterable[Op], found: MutableMapping[Op, Any], bound: Mapping[Uid, Any]) -> None:
+    def run(self, terms: Iterable[Op], found: dict[Op, Any], bound: Mapping[Uid, Any]) -> Waiting[None]:
         """Evaluate the terms whose free parameters are all bound."""
         for term in terms:
             if is_parameter(term):
                 if term.attribute("uid") in bound:
                     found[term] = bound[term.attribute("uid")]
             elif term not in self.free or all(uid in bound for uid in self.free[term]):
-                body = self.body(term, found, bound) if is_binder(term) else None
-                found[term] = self.value(term, [found.get(a) for a in term.args], body)
+                value = self.value(term, [found.get(a) for a in term.args])
+                found[term] = (yield self.steps(term, value, found, bound)) if isinstance(value, Generator) else value
 
-    def body(self, binder: Op, found: Mapping[Op, Any], bound: Mapping[Uid, Any]) -> Body:
+    def steps(self, binder: Op, meaning: Bound, found: dict[Op, Any], bound: Mapping[Uid, Any]) -> Waiting[Any]:
+        """What a binder comes to; the values of its body are there during a step only."""
         if binder not in self.bodies:
             self.bodies[binder] = body_terms(binder.args, binder.attribute("parameters"), self.free)
-        inner = self.bodies[binder]
+        inner, values = self.bodies[binder], None
+        while True:
+            try:
+                parameters = meaning.send(values)  # type: ignore[arg-type]  # None begins
+            except StopIteration as end:
+                return end.value
+            yield self.run(inner, found, {**bound, **parameters})
+            values = [found.get(a) for a in binder.args]
+            for term in inner:
+                found.pop(term, None)
 
-        def values(parameters: Mapping[Uid, Any]) -> list[Any]:
-            step: MutableMapping[Op, Any] = ChainMap({}, found)  # type: ignore[arg-type]  # only read behind
-            self.run(inner, step, {**bound, **parameters})
-            return [step.get(a) for a in binder.args]
 
-        return values
+def afterwards(value: Any, then: Callable[[Any], Any]) -> Any:
+    """What is made of a value; of a binder once it is known."""
+    return _made(value, then) if isinstance(value, Generator) else then(value)
+
+
+def _made(meaning: Bound, then: Callable[[Any], Any]) -> Bound:
+    return then((yield from meaning))

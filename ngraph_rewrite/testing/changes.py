@@ -110,7 +110,7 @@ def _beside(seed: int, term: Op, args: list[Array]) -> Array:
     with np.errstate(all="ignore"):
         size = np.abs(matrix).max(axis=(-2, -1), keepdims=True) * matrix.dtype.type(limits.eps)
         moved = matrix + np.random.default_rng(seed).uniform(-1, 1, matrix.shape).astype(matrix.dtype) * size
-    return np.asarray(meant(term, [moved, *args[1:]], None)).reshape(shape_of(term))
+    return np.asarray(meant(term, [moved, *args[1:]])).reshape(shape_of(term))
 
 
 @lru_cache(maxsize=64)

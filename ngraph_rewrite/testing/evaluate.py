@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.targets.evaluation import meant
-from ngraph_rewrite.terms.binders import Body, evaluated
+from ngraph_rewrite.terms.binders import evaluated, is_binder
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -58,15 +58,15 @@ def evaluate(
         ArgumentError: if a leaf has no value.
     """
 
-    def value(term: Op, args: list[Array], body: Body | None) -> Any:
+    def value(term: Op, args: list[Array]) -> Any:
         if known is not None and term in known:
             return known[term]
-        own = _value(term, args, values, body)
+        own = _value(term, args, values)
         if term.definition.short == "bitcast":
             _check_bits(args[0], term, strict)
         elif args and "dtype" in term.definition.attributes:  # a cast, or what casts before it sums
             own = _cast(args[0], own, term, strict)
-        if isinstance(term.type, TupleType):
+        if is_binder(term) or isinstance(term.type, TupleType):
             return own
         array = np.ascontiguousarray(own).reshape(shape_of(term))
         return array if change is None else change(term, array, list(_arrays(args)))
@@ -109,7 +109,7 @@ def shape_of(term: Op) -> tuple[int, ...]:
     return tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
 
 
-def _value(term: Op, args: list[Array], values: Values, body: Body | None) -> Any:
+def _value(term: Op, args: list[Array], values: Values) -> Any:
     if term in values:
         return values[term]
     if "draw" in term.definition.traits:
@@ -119,7 +119,7 @@ def _value(term: Op, args: list[Array], values: Values, body: Body | None) -> An
     if term.definition.meaning is None:
         raise ArgumentError(f"{describe(term)} has no value here", do="give it one in values")
     try:
-        return meant(term, args, body)
+        return meant(term, args)
     except ValueError as error:
         if term.definition.short == "power":
             raise Undefined(str(error)) from error

@@ -8,8 +8,9 @@ import pytest
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.codegen.loops import MapNest, Operand, Step, render_map
+from ngraph_rewrite.errors import KernelError
 from ngraph_rewrite.runtime.compiler import Kernel, compile_kernel
-from ngraph_rewrite.runtime.machine import Launch, LaunchTable, Repeat
+from ngraph_rewrite.runtime.machine import DEEPEST, Launch, LaunchTable, Repeat, Row
 
 VECTOR = Operand("int64", ("1",))
 
@@ -125,3 +126,15 @@ def test_slots_are_numbered_through_repeated_rows(add: Kernel) -> None:
     table.arguments[table.slot(2, 1)] = other.ctypes.data
     table.run()
     assert np.array_equal(x, np.arange(5) + 20) and np.array_equal(y, 2 * np.arange(5) + 40)
+
+
+def test_rows_in_each_other_are_deep_or_refused() -> None:
+    def rows(depth: int) -> Row:
+        row: Row = Repeat([], 2)
+        for _ in range(depth):
+            row = Repeat([row], 1)
+        return row
+
+    LaunchTable([rows(DEEPEST - 1)]).run()
+    with pytest.raises(KernelError, match="in each other more than 10,000 deep"):
+        LaunchTable([rows(DEEPEST)])

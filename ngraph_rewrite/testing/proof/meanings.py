@@ -6,14 +6,15 @@ No op has a second meaning here. What is proved is proved of what the tests take
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ngraph_rewrite.errors import NGraphRewriteError
-from ngraph_rewrite.terms.binders import Body, evaluated
+from ngraph_rewrite.terms.binders import Bound, evaluated, is_binder
 from ngraph_rewrite.terms.catalogue import Meaning, OpDef
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
@@ -59,14 +60,14 @@ def evaluate(root: Op, leaves: Mapping[Op | Uid, Value]) -> Value:
         Undecided: if a meaning asks for what is not known.
     """
 
-    def value(term: Op, args: list[Any], body: Body | None) -> Any:
-        return _value(term, args, leaves, body)
+    def value(term: Op, args: list[Any]) -> Any:
+        return _value(term, args, leaves)
 
     found: Value = evaluated([root], value, {k: v for k, v in leaves.items() if isinstance(k, Uid)})[root]
     return found
 
 
-def _value(term: Op, args: list[Any], leaves: Mapping[Op | Uid, Value], body: Body | None) -> Any:
+def _value(term: Op, args: list[Any], leaves: Mapping[Op | Uid, Value]) -> Any:
     if term in leaves:
         return leaves[term]
     if "draw" in term.definition.traits:
@@ -74,12 +75,25 @@ def _value(term: Op, args: list[Any], leaves: Mapping[Op | Uid, Value], body: Bo
     if term.definition.name == "core.assign":
         return args[1]
     meaning = symbolic_meaning(term.definition)
-    if body is None and all(isinstance(a, Symbols) and a.known for a in args):
+    if not is_binder(term) and all(isinstance(a, Symbols) and a.known for a in args):
         assert term.definition.meaning is not None
         meaning, args = term.definition.meaning, [a.numbers() for a in args]
+    with _undecided(term), np.errstate(all="ignore"):
+        found = meaning(term, *args)
+    return _stepped(term, found) if isinstance(found, Generator) else _symbolic(term, found)
+
+
+def _stepped(term: Op, meaning: Bound) -> Bound:
+    with _undecided(term):
+        found = yield from meaning
+    return _symbolic(term, found)
+
+
+@contextmanager
+def _undecided(term: Op) -> Iterator[None]:
+    """What cannot be run on symbols is undecided."""
     try:
-        with np.errstate(all="ignore"):
-            found = meaning(term, *args, **({} if body is None else {"body": body}))
+        yield
     except NGraphRewriteError:
         raise
     except Undecided as reason:
@@ -88,6 +102,9 @@ def _value(term: Op, args: list[Any], leaves: Mapping[Op | Uid, Value], body: Bo
         raise Undecided(f"{term.definition.name} cannot be run on symbols: {reason}") from reason
     except Exception as error:  # a meaning may be of any kind, and do with arrays what symbols cannot
         raise Undecided(f"{term.definition.name} cannot be run on symbols: {error}") from error
+
+
+def _symbolic(term: Op, found: Any) -> Value:
     if isinstance(term.type, TupleType):
         return tuple(map(_expressions, found, term.type.elements))
     return _expressions(found, term.type)
