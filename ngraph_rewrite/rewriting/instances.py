@@ -78,16 +78,20 @@ def fitting_matches(rule: Rule, limit: int, bank: TrialBank, tries: int = TRIES)
 
     A guard may ask for known lengths, or for long ones: these are tried last.
     """
-    ways: list[tuple[Domain, Solver | None]] = [(SYMBOLIC, None)]
-    if rule.guard is not None:
-        ways += [(domain, Solver(rule, bank.make)) for domain in (SYMBOLIC, KNOWN, *long_domains(rule))]
-    for domain, solver in ways:
+    for domain, solver in _ways(rule, bank):
         found = matches(rule, limit, domain, bank, tries, solver)
         first = next(found, None)
         if first is not None:
             yield first
             yield from found
             return
+
+
+def _ways(rule: Rule, bank: TrialBank) -> Iterator[tuple[Domain, Solver | None]]:
+    yield SYMBOLIC, None
+    if rule.guard is not None:
+        solver = Solver(rule, bank.make)
+        yield from ((domain, solver) for domain in (SYMBOLIC, KNOWN, *long_domains(rule)))
 
 
 def _turns(turn: int) -> Choices:

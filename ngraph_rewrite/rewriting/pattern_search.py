@@ -195,7 +195,7 @@ class PatternSearch:
         """What a variable may be, of the types of a pool and of those that its guard wants."""
         if self.solver is not None:
             pool = self.solver.types(name, pool, bound, self.domain)
-        refused = None if self.solver is None else self.solver.refuses(name, bound)
+        refused = None if self.solver is None else self.solver.refused(name, bound)
         for one in self.options(site, pool):
             term = self.bank.leaf(name, one)
             if refused is None or not refused(term):
