@@ -222,7 +222,7 @@ class _Subject:
         if term.definition in self.nested:
             own = term.args if is_flat(term.definition) else operands(term)
             return nest_head(term.definition)(*map(self.expression, own))
-        if not term.args and term.definition.name != "core.constant":
+        if "source" in term.definition.traits and term.definition.name != "core.constant":
             return _Leaf(f"term {len(self.known)}")
         return head(term.definition)(*map(Attribute, term.attrs), *map(self.expression, term.args))
 

@@ -161,6 +161,25 @@ def shared(random: Random) -> App:
     return App(lookup("semi.add"), tuple(args))
 
 
+def products(random: Random) -> App:
+    """A sum of products, rows and a rest, which may share variables and sequences."""
+
+    def factor() -> Pattern:
+        name = Var(random.choice("xyz"))
+        return name if random.random() < 0.6 else App(lookup("semi.exp"), (name,))
+
+    def product() -> App:
+        factors = [SeqVar(random.choice("stu")), *(factor() for _ in range(random.randint(1, 2)))]
+        return App(lookup("semi.multiply"), tuple(random.sample(factors, len(factors))))
+
+    def few() -> App:
+        return App(lookup("searching.row"), (SeqVar(random.choice("stu")), factor()), (("kind", "k"),))
+
+    kinds = (product, product, few, factor)
+    args = [product(), *(random.choice(kinds)() for _ in range(random.randint(0, 1)))]
+    return App(lookup("semi.add"), (*random.sample(args, len(args)), SeqVar(random.choice("stuv"))))
+
+
 def is_operand(pattern: Pattern, definition: OpDef) -> bool:
     return any(isinstance(p, App) and p.definition is definition for p in subpatterns(pattern))
 
@@ -173,6 +192,8 @@ def left_side(random: Random) -> App:
             lambda: nest(random, "searching.join"),
             lambda: App(lookup("semi.negative"), (nest(random, "semi.add"),)),
             lambda: App(lookup("semi.subtract"), (nest(random, "semi.add"), one_of(random, 0))),
+            lambda: products(random),
+            lambda: products(random),
             lambda: shared(random),
             lambda: App(lookup("semi.subtract"), (shared(random), shared(random))),
             lambda: App(lookup("searching.row"), (shared(random), *row(random, 0).args)),
@@ -280,6 +301,15 @@ def test_an_operand_is_never_a_part_of_the_nest_as_with_matchpy_it_may_be() -> N
     rule = rules_of("add(x, y...) => add(y..., x)").rules[0]
     term = build.op("add", build.op("add", build.leaf("a"), build.leaf("b")), build.leaf("c"))
     assert len(list(found_by_search(rule.left, term, {}))) == len(list(every_match(rule.left, term))) == 3
+
+
+def test_matchpy_is_shown_an_op_without_arguments_as_one(folder: Cache) -> None:
+    """A row may be empty: it is no leaf, then."""
+    build = Builder()
+    rule = rule_of(App(lookup("semi.add"), (App(lookup("searching.row"), (SeqVar("s"),)), SeqVar("rest"))))
+    term = build.op("add", build.leaf("a"), build.op("searching.row", attrs=(0,)))
+    (found,) = ours(Matcher(RuleSet([rule]), folder), rule, term)
+    assert [found] == [unordered(rule.left, s) for s in reference_matches(rule, term)]
 
 
 # -- by example -------------------------------------------------------------------------------------------
