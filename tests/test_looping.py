@@ -281,6 +281,22 @@ def test_derivatives_pass_through_the_branch_that_is_run(target: str, count: int
     assert_allclose(got[4], of_first, rtol=1e-5)
 
 
+def test_a_derivative_looks_at_each_body_once_however_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Op] = []
+
+    def counted(roots: Any, own: Any, free: Any) -> list[Op]:
+        looked.extend(roots := [*roots])
+        return binders.body_terms(roots, own, free)
+
+    def deep(x: Any, depth: int) -> Any:
+        return ng.cond(x > 1, lambda x: deep(x * 2, depth - 1), lambda x: x, x) if depth else x
+
+    monkeypatch.setattr(scan_adjoint, "body_terms", counted)
+    x = ng.placeholder([], "float64")
+    ng.deriv(deep(x, 6), x)
+    assert len(looked) == 2 * 2 * 6  # of each branch a flag and a value
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_derivatives_pass_through_a_loop_with_a_limit(target: str) -> None:
     a = ng.placeholder([], "float64")

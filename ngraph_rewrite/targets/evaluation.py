@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import ArgumentError, InvalidHandleError
 from ngraph_rewrite.plan.views import IDENTITIES
 from ngraph_rewrite.runtime import philox
-from ngraph_rewrite.terms.binders import Valuation, afterwards, evaluated, evaluations
+from ngraph_rewrite.terms.binders import Valuation, afterwards, evaluated, evaluations, is_binder
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import CallLog
@@ -95,7 +95,7 @@ def meant(term: Op, args: Sequence[Array]) -> Any:
         at = f" at {term.info.place}" if term.info.lineno else ""
         error.add_note(f"raised by the meaning of {term.definition}, for {describe(term)}{at}")
         raise
-    return afterwards(value, partial(_typed, term))
+    return afterwards(value, partial(_typed, term)) if is_binder(term) else _typed(term, value)
 
 
 def _typed(term: Op, value: Any) -> Any:
