@@ -77,6 +77,22 @@ def family_of_types(types: Iterable[TensorType]) -> str:
     return found.pop() or "axes" if len(found) == 1 else next((f for f in reversed(FAMILIES) if f in found), "axes")
 
 
+def fits(to: str, types: Iterable[TensorType]) -> bool:
+    """Whether an op of the family `to` takes operands of these types as they are: each of it, or a scalar.
+
+    >>> from ngraph_rewrite.types.dtypes import FLOAT32
+    >>> types = TensorType(FLOAT32, {"H": 3}), TensorType(FLOAT32, ())
+    >>> fits("axes", types), fits("numpy", types)
+    (True, False)
+    """
+    if to in FAMILIES:
+        for type_ in types:
+            known = family(type_.axes)
+            if known is not None and known != to:
+                return False
+    return True
+
+
 def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False, name: str = "") -> list[Axes | None]:
     """The axes each operand of an op of the family `to` has to be labelled with; None for one that fits.
 
@@ -89,11 +105,9 @@ def coerced(to: str, types: Sequence[TensorType], elementwise: bool = False, nam
         FamilyError: if it is not clear how, or inside ``coercion("error")``; it names both families and
             the coercion to write.
     """
-    if to not in FAMILIES:
+    if fits(to, types):
         return [None] * len(types)
     families = [family(t.axes) for t in types]
-    if {None, to}.issuperset(families):
-        return [None] * len(types)
     level = FAMILIES.index(to)
     levels = [FAMILIES.index(own) if own else None for own in families]
     more = [t for t, own in zip(types, levels, strict=True) if own is not None and own > level]

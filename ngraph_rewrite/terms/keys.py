@@ -27,6 +27,8 @@ def keyed(attrs: tuple[Any, ...]) -> bool:
     return not _holds_float(attrs)
 
 
+# Classes that are asked for often: each time a union of them is written it is made.
+_FLOATS, _TRUTHS = (float, np.floating), (bool, np.bool_)
 # Of values that hold neither floats nor truth values, and have a hash.
 _SIMPLE = frozenset({int, str, type(None), Axes, *map(type, DTYPES)})
 
@@ -45,7 +47,7 @@ def is_simple(attrs: tuple[Any, ...]) -> bool:
 
 
 def _holds_float(value: Any) -> bool:
-    return any(map(_holds_float, value)) if isinstance(value, tuple) else isinstance(value, float | np.floating)
+    return any(map(_holds_float, value)) if isinstance(value, tuple) else isinstance(value, _FLOATS)
 
 
 def truths(value: Any) -> Any:
@@ -57,7 +59,7 @@ def truths(value: Any) -> Any:
     if isinstance(value, tuple):
         inside = tuple([truths(v) for v in value])
         return inside if any(inside) else None
-    return isinstance(value, bool | np.bool_) or None
+    return isinstance(value, _TRUTHS) or None
 
 
 class Apart(tuple[Any, ...]):

@@ -14,7 +14,7 @@ from ngraph_rewrite.errors import ArgumentError, AttributeValueError, DTypeError
 from ngraph_rewrite.terms.calls_told import attributes_told, call_told, clipped, located
 from ngraph_rewrite.terms.catalogue import OpDef, lookup
 from ngraph_rewrite.terms.construction import construction
-from ngraph_rewrite.terms.families import coerced, family_of_types
+from ngraph_rewrite.terms.families import coerced, family_of_types, fits
 from ngraph_rewrite.terms.info import NO_INFO, Info, info_here, user_line
 from ngraph_rewrite.terms.methods import Methods
 from ngraph_rewrite.terms.operators import Operators
@@ -36,7 +36,13 @@ _ITEMS = {"axes": "item by name", "numpy": "item"}  # what is asked of an index,
 DEVICE = "graph"
 
 
-class Op(Operators, Methods, Unanswered, Immutable):
+class _Parts:
+    """What a term is made of, where it can be written: a constructor does, before there is a term."""
+
+    __slots__ = ("__weakref__", "args", "attrs", "definition", "form", "info", "mark", "type")
+
+
+class Op(Operators, Methods, Unanswered, Immutable, _Parts):
     """A term. Build one with a frontend function or an operator, never directly.
 
     ``==`` is identity (use `same_as` for structure, `ng.equal` for an op that compares); ``bool(op)``
@@ -44,7 +50,7 @@ class Op(Operators, Methods, Unanswered, Immutable):
     and so is that of a variable, whose value belongs to a transformer.
     """
 
-    __slots__ = ("__weakref__", "args", "attrs", "definition", "form", "info", "mark", "type")
+    __slots__ = ()
     _called, _instead = "a term", "build another one; named(...) gives the same term another name"
 
     definition: OpDef
@@ -64,13 +70,15 @@ class Op(Operators, Methods, Unanswered, Immutable):
         type: TensorType,
         info: Info = NO_INFO,
     ) -> None:
-        _put_definition(self, definition)
-        _put_args(self, args)
-        _put_attrs(self, attrs)
-        _put_type(self, type)
-        _put_info(self, info)
-        _put_mark(self, None)
-        _put_form(self, None)
+        _put_class(self, _Parts)
+        self.definition = definition
+        self.args = args
+        self.attrs = attrs
+        self.type = type
+        self.info = info
+        self.mark = None
+        self.form = None
+        self.__class__ = Op
 
     def __setattr__(self, attribute: str, value: object) -> None:
         if attribute not in _MARKS:
@@ -283,10 +291,8 @@ class Op(Operators, Methods, Unanswered, Immutable):
         return build(lookup(f"{family_of([self])}.tensor_slice"), (self,), items=items)
 
 
-# What writes slots past `__setattr__`, looked up once.
-_put_definition, _put_args, _put_attrs, _put_type, _put_info, _put_mark, _put_form = (
-    vars(Op)[slot].__set__ for slot in ("definition", "args", "attrs", "type", "info", "mark", "form")
-)
+# Past `__setattr__`: only what is a term already is immutable.
+_put_class = vars(object)["__class__"].__set__
 
 
 def _transposed(term: Op, rank: int) -> Op:
@@ -319,13 +325,12 @@ def build(
     if len(args) != definition.arity and (definition.arity is not None or len(args) < definition.least):
         wanted = definition.arity if definition.arity is not None else f"at least {definition.least}"
         raise ArgumentError(f"{definition} takes {wanted} arguments, not {len(args)}", where=info.place)
-    if attributes.keys() != set(definition.attributes):
+    names = definition.attributes
+    if len(attributes) != len(names) or not attributes.keys() >= set(names):
         raise ArgumentError(attributes_told(definition, attributes), where=info.place)
     try:
         args = _coerced(definition, args, info)
-        attrs, type_ = definition.infer(
-            tuple(a.type for a in args), tuple(attributes[name] for name in definition.attributes)
-        )
+        attrs, type_ = definition.infer(tuple([a.type for a in args]), tuple([attributes[name] for name in names]))
     except NGraphRewriteError as error:
         raise located(error, definition, args, info.place, attributes) from None
     except Exception as error:  # a type rule's, which its author has to mend
@@ -344,9 +349,10 @@ def build(
 
 def _coerced(definition: OpDef, args: tuple[Op, ...], info: Info) -> tuple[Op, ...]:
     """Operands of another family than the op's, with the coercion that can only be meant."""
-    if not args:
+    types = [a.type for a in args]
+    if fits(definition.kin, types):
         return args
-    wanted = coerced(definition.kin, [a.type for a in args], "elementwise" in definition.traits, definition.name)
+    wanted = coerced(definition.kin, types, "elementwise" in definition.traits, definition.name)
     return tuple([a if axes is None else _relabelled(a, axes, info) for a, axes in zip(args, wanted, strict=True)])
 
 

@@ -19,6 +19,7 @@ from ngraph_rewrite.types.axes import Axes, anonymous
 from ngraph_rewrite.types.dtypes import AS_PARTS, BOOL, FLOAT16, FLOAT64, INT64, DType, promote, scalar_dtype
 from ngraph_rewrite.types.lengths import Length
 
+_PLAIN = frozenset({bool, int, float})
 # What NumPy does with a Python integer that the integers beside it do not hold: comparisons go by its value, some
 # functions take it as the float that they compute in, or ask whether it is zero, and all others refuse it.
 _COMPARE = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "searchsorted"})
@@ -110,21 +111,26 @@ def as_constant(value: Any, beside: Iterable[Op] = (), family: str | None = None
         FamilyError: for an array with axes where there are names to match by.
     """
     beside = list(beside)
+    if type(value) in _PLAIN:
+        dtype = promote(*[t.type.dtype for t in beside], value) if beside else scalar_dtype(value)
+        literal = number(*_held(value, dtype, of))
+        return build(lookup("core.constant"), (), value=literal, axes=_axes_beside(beside, family))
     if isinstance(value, complex):
         raise DTypeError(f"{value!r} is complex, and terms are real", where=user_line(), do=AS_PARTS)
     if not isinstance(value, bool | int | float | np.generic | np.ndarray | list | tuple | Length):
         raise ArgumentError(f"{value!r} is neither a term nor a number", where=user_line())
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return _as_array(value, beside, family or family_of(beside))
-    plain = 1 if isinstance(value, Length) else value
-    is_plain = type(plain) in (bool, int, float)
-    dtype = promote(*(t.dtype for t in beside), plain) if is_plain and beside else scalar_dtype(plain)
-    shapes = {t.axes for t in beside if t.rank} if family == "semi" else set()
-    axes = shapes.pop() if len(shapes) == 1 else Axes()
+    axes = _axes_beside(beside, family)
     if isinstance(value, Length):
-        return _filled(value, dtype, axes)
-    literal = number(*_held(value, dtype, of)) if is_plain else Literal(value, dtype)
-    return build(lookup("core.constant"), (), value=literal, axes=axes)
+        return _filled(value, promote(*[t.dtype for t in beside], 1) if beside else scalar_dtype(1), axes)
+    return build(lookup("core.constant"), (), value=Literal(value, scalar_dtype(value)), axes=axes)
+
+
+def _axes_beside(terms: Iterable[Op], family: str | None) -> Axes:
+    """The axes of a number beside terms: all that these have, where shapes have to be equal."""
+    shapes = {t.axes for t in terms if t.rank} if family == "semi" else set()
+    return shapes.pop() if len(shapes) == 1 else Axes()
 
 
 def _held(value: Any, dtype: DType, of: str) -> tuple[Any, DType]:

@@ -71,8 +71,10 @@ def promote(*operands: Any) -> DType:
     >>> promote(BFLOAT16, 1.5), promote(BFLOAT16, INT64), promote(BFLOAT16, FLOAT16), promote(BFLOAT16, FLOAT64)
     (dtype(bfloat16), dtype(bfloat16), dtype('float32'), dtype('float64'))
     """
-    if len(operands) == 2 and operands[0] is operands[1] and type(operands[0]) in DTYPE_CLASSES:
-        return operands[0]  # type: ignore[no-any-return]
+    if len(operands) == 2 and type(operands[0]) in DTYPE_CLASSES:
+        one, other = operands
+        if one is other or (one.kind == "f" and type(other) in _SCALARS):
+            return one  # type: ignore[no-any-return]
     dtypes = [_own(x) for x in operands]
     if BFLOAT16 in dtypes:
         return _beside_bfloat16([d for d in dtypes if d is not None and d.kind not in "biu" and d != BFLOAT16])

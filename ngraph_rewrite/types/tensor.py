@@ -59,7 +59,7 @@ class TensorType(Immutable):
     @property
     def rank(self) -> int:
         """The number of axes."""
-        return len(self.axes)
+        return len(self.axes.lengths)
 
     @property
     def size(self) -> Extent:
