@@ -23,12 +23,17 @@ def adopt(roots: Iterable[Op], table: ReplacementTable, bank: TermBank) -> list[
     roots = list(roots)
     order = table.order(roots)
     stage = table.stage("share")
-    normal, taken, adopted = stage.normal, stage.taken, bank.adopt
+    normal, fired, adopted = stage.normal, stage.fired, bank.adopt
     for term in order:
         args = term.args
-        own = normal[term] = adopted(term, tuple([normal[a] for a in args]) if args else args)
+        count = len(args)
+        if count == 2:  # as most have
+            args = normal[args[0]], normal[args[1]]
+        elif count:
+            args = (normal[args[0]],) if count == 1 else tuple([normal[a] for a in args])
+        own = normal[term] = adopted(term, args)
         if own is not term:
-            taken[term] = BY_SHARING, own
+            fired.extend((term, BY_SHARING, own))
         if term.info.metadata:
             table.carry(term, own)
     own_roots = [normal[root] for root in roots]

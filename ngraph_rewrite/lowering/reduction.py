@@ -219,10 +219,9 @@ class Reduction:
         """
         mark, parts, put_off, target = self.mark, self.parts, self.put_off, self.target
         make, fires = self.make, self.fires
-        moved, left, order, forms = self.moved, self.left, known or [], list[Op | None]()
+        moved, left, order = self.moved, self.left, known or []
         for term in known or self.arguments_first(roots, order):
             if term.mark is mark:
-                forms.append(term.form)
                 continue
             args, now, changed = term.args, term, False
             count = len(args)
@@ -253,7 +252,6 @@ class Reduction:
                     table[key] = now
                 elif now.mark is mark:
                     self.ends(term, now if now.form is None else now.form)
-                    forms.append(term.form)
                     continue
             elif term.mark is left and term.form is None:  # else built again by a pass, after a rule had rewritten it
                 step = again
@@ -268,14 +266,11 @@ class Reduction:
                 found = fires(now, made)
             if put_off:
                 self.settle(term)
-                forms.append(term.form)
-                continue
-            if changed:
+            elif changed:
                 term.form, term.mark = found, mark
                 if moved or term.info.metadata:
                     self.table.carry(term, found)
-            forms.append(found)
-        self.stage.ended(order, forms)
+        self.stage.ended(order, [term.form for term in order])
         self.stage.ended(roots, [root.form for root in roots])
         return order
 
