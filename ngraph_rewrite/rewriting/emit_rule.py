@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import keyword
 from collections.abc import Iterator
 from itertools import count
@@ -20,7 +21,7 @@ from ngraph_rewrite.rewriting.expression import Expression
 from ngraph_rewrite.rewriting.expression_source import BOUNDED, as_source
 from ngraph_rewrite.rewriting.frame import REWRITE
 from ngraph_rewrite.rewriting.frame_parts import printable
-from ngraph_rewrite.rewriting.hoisting import hoisted
+from ngraph_rewrite.rewriting.hoisting import direct, hoisted
 from ngraph_rewrite.rewriting.nests import is_nest, may_be_empty
 from ngraph_rewrite.rewriting.pattern import (
     Build,
@@ -83,7 +84,7 @@ class _Names:
         return f"{name}_" if clash else name
 
     def expression(self, expression: Expression) -> str:
-        return as_source(expression, self.python)
+        return ast.unparse(direct(as_source(expression, self.python), self.terms))
 
     def name(self, name: str) -> str:
         return self.python.get(name, name)
