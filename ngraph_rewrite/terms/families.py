@@ -73,8 +73,12 @@ def family(axes: Axes) -> str | None:
 
 def family_of_types(types: Iterable[TensorType]) -> str:
     """The family operators choose: that of the operand that knows most; axes for scalars alone."""
-    found = {family(t.axes) for t in types}
-    return found.pop() or "axes" if len(found) == 1 else next((f for f in reversed(FAMILIES) if f in found), "axes")
+    found = None
+    for type_ in types:
+        known = family(type_.axes)
+        if known is not None and (found is None or FAMILIES.index(known) > FAMILIES.index(found)):
+            found = known
+    return found or "axes"
 
 
 def fits(to: str, types: Iterable[TensorType]) -> bool:

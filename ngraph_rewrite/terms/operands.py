@@ -36,16 +36,18 @@ def combine(short: str, *operands: Any) -> Op:
             together, or an array has no names for named axes.
     """
     terms = [x for x in operands if isinstance(x, Op)]
-    if len(terms) < len(operands) and any(map(_answers, operands)):
+    others = len(terms) < len(operands)
+    if others and any(map(_answers, operands)):
         return NotImplemented  # type: ignore[no-any-return]
     family = family_of(terms)
-    if not any(t.rank for t in terms) and (find(f"{family}.{short}") is None or any(map(_has_axes, operands))):
-        family = "numpy"  # scalars belong to all families: this one has the op, or takes arrays
     definition = find(f"{family}.{short}")
+    if (definition is None or (others and any(map(_has_axes, operands)))) and not any(t.rank for t in terms):
+        family = "numpy"  # scalars belong to all families: this one has the op, or takes arrays
+        definition = find(f"{family}.{short}")
     if definition is None:
         do = f"`ngraph-rewrite ops --family {family}` lists those that it has"
         raise FamilyError(f"the {family} family has no op {short}", where=user_line(), do=do)
-    return build(definition, tuple(as_operands(operands, family, definition.name)))
+    return build(definition, tuple(as_operands(operands, family, definition.name)) if others else operands)
 
 
 def _answers(operand: Any) -> bool:
