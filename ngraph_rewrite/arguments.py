@@ -49,11 +49,13 @@ def _converted(value: Any, term: Op) -> Array:
             do="fill these, `array.filled(number)`",
         )
     try:
+        if type(value) in _WEAK and kind_of(term.dtype) in _WEAK[type(value)]:
+            return np.asarray(value, term.dtype)
         array = np.asarray(value)
-        number = type(value) in _WEAK and kind_of(term.dtype) in _WEAK[type(value)]
-        if not number and not can_cast(array.dtype, term.dtype, "same_kind"):
+        if not can_cast(array.dtype, term.dtype, "same_kind"):
             raise TypeError(f"{array.dtype} does not cast to {term.dtype}")
-        return np.require(np.asarray(value, term.dtype) if number else array, term.dtype, ["C", "A"])
+        array = np.asarray(array, term.dtype, order="C")
+        return array if array.flags.aligned else array.copy()
     except (TypeError, ValueError, OverflowError) as error:
         raise ComputationError(
             f"the value for {describe(term, 1)} cannot be taken: {error}",

@@ -37,10 +37,13 @@ class Calls:
         self._computation = lambda: computation
 
     def _call(self, /, *args: Any, **given: Any) -> Any:
+        return (self._computation() or self._awaited())._call(*args, **given)
+
+    def _awaited(self) -> Called:
         end = time.monotonic() + _PATIENCE
         while (computation := self._computation()) is None:
             if time.monotonic() > end:
                 what = "the computation that this function calls is gone"
                 raise InvalidHandleError(what, where=user_line(), do="keep the computation beside it")
             time.sleep(0)
-        return computation._call(*args, **given)
+        return computation

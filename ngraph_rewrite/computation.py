@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
@@ -247,8 +248,16 @@ class Computation(Answering):
         return as_argument(value, term) if found is None else found
 
     def _call(self, /, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None, **others: Any) -> Any:
-        """A call, whatever the arguments are."""
-        return self._run(in_order(self.inputs, args, feed_dict, others), out, result_array)
+        """A call, whatever the arguments are: what had to be converted may be what machine code takes, as it is now."""
+        given = in_order(self.inputs, args, feed_dict, others)
+        if self._entry is self._by_python:
+            return self._run(given, out, result_array)
+        with self._state.lock:
+            self._state.allocate()
+            arrays = list(map(self._argument, given, self.inputs, self._dtypes))
+        if all(map(is_, arrays, given)):
+            return self._run(arrays, out, result_array)
+        return self._entry(*arrays, out=out)
 
     def _run(self, values: Sequence[Any], out: Any, empty: Callable[[tuple[int, ...], Any], Any]) -> Any:
         """A call with a value for each input.

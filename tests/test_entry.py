@@ -147,6 +147,27 @@ def test_small_calls_are_made_by_machine_code() -> None:
     assert is_quick(computation) == (array_api() is not None)
 
 
+CONVERTED = [1.5, 2, np.float64(1.5), np.float32(1.5), np.array(1.5), np.int8(2)]
+
+
+@pytest.mark.parametrize("number", CONVERTED)
+def test_what_had_to_be_converted_is_taken_by_machine_code(number: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = ng.placeholder((3,)), ng.placeholder(())
+    with ng.make_transformer("cpu") as transformer:
+        scaled = transformer.computation(x * y, x, y)
+        scaled([1, 2, 3], number)
+        assert is_quick(scaled) == (array_api() is not None)
+        with monkeypatch.context() as patch:
+            if is_quick(scaled):
+                patch.setattr(ng.Computation, "_run", lambda *_: pytest.fail("Python code"))
+            given, out = np.array([1.0, 2, 3]), np.empty(3, np.float32)
+            np.testing.assert_array_equal(scaled(given, number), given * number)
+            assert scaled(given, number, out=out) is out and scaled(feed_dict={x: given, y: number})[2] == out[2]
+        assert scaled.value(y) == number
+        with pytest.raises(ComputationError, match="complex128 does not cast to float32"):
+            scaled(given, 1j)
+
+
 @pytest.mark.parametrize("name", ["argument", "part", "transposed"])
 def test_so_are_those_that_give_back_a_small_argument(name: str) -> None:
     """As it is or in another order: a copy that Python asked NumPy for would take thirty times as long."""

@@ -343,6 +343,17 @@ def test_a_plan_tells_of_a_loop_whose_steps_nobody_counts() -> None:
         assert computation.stats()["launches"] == 3
 
 
+def test_a_branch_is_one_step_and_known_to_end() -> None:
+    """So a call does not look for signals meanwhile, and begins in machine code."""
+    y = ng.cond(COUNT > 0, lambda x: x * 2, lambda x: -x, X)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(y, COUNT, X)
+        assert [computation(n, [1.0, 2, 3]).tolist() for n in (1, 0)] == [[2, 4, 6], [-1, -2, -3]]
+        assert "if the flag at 0 of the arena is true: map_" in computation.plan()
+        assert ", a branch if its flag is true (map_" in computation.explain(y).splitlines()[-1]
+        assert computation._ready().executable.quick() is not None
+
+
 def test_a_plan_tells_of_a_loop_in_the_steps_of_another() -> None:
     _, rows = ng.scan(lambda n, _: (n + 1, ng.while_loop(lambda m: m < 9, lambda m: m * 2, n)), COUNT, axis=N)
     with ng.make_transformer("cpu") as transformer:

@@ -151,7 +151,7 @@ class _Level:
 
     def _loop(self, scan: Scan) -> Waiting[Op]:
         states, outputs, sequences = self.needs.of(scan)
-        steps = int(scan.term.attribute("length")) if scan.is_scan else _UNKNOWN
+        steps = _UNKNOWN if scan.steps is None else scan.steps
         inner = _Level(self.needs, self, self.bound.union(scan.parameters), self.origins, steps)
         needed = inner.terms(scan, [scan.following[i] for i in states] + [scan.outputs[i] for i in outputs])
         storage = {i: _leaf("core.variable", scan.inits[i].type, Info(f"state{i}")) for i in states}
@@ -159,7 +159,7 @@ class _Level:
         inner.bind(scan, needed, storage, slices)
         yield inner.convert(needed)
         results = inner.results(scan, outputs, storage)
-        limit = steps if not results and self._ends_early(scan, states) else None
+        limit = steps if scan.is_branch or (not results and self._ends_early(scan, states)) else None
         walked = [i for i in slices if slices[i].definition.name == "core.placeholder"]
         body = LoopBody(
             scan.term.type,  # type: ignore[arg-type]

@@ -19,6 +19,8 @@ class Scan:
     Attributes:
         sequences: What is walked through, or passed to every step as it is.
         hidden: How many of the first states are no parts of its result.
+        is_branch: Whether it goes on after no step, so that there is one or none.
+        steps: How many there are, or can be; None where nobody knows.
     """
 
     def __init__(self, term: Op) -> None:
@@ -27,6 +29,8 @@ class Scan:
         self.term, self.parameters, self.hidden = term, term.attribute("parameters"), int(not self.is_scan)
         self.inits, self.sequences = term.args[:n], term.args[n : n + m]
         self.following, self.outputs = term.args[n + m : n + m + n], term.args[n + m + n :]
+        self.is_branch = not self.is_scan and _is_false(self.following[0])
+        self.steps: int | None = int(term.attribute("length")) if self.is_scan else 1 if self.is_branch else None
 
     def goes_on_by(self, states: Iterable[int]) -> bool:
         """Whether no step changes these states once the first one is false, as the loop in it then takes no step."""
@@ -43,6 +47,10 @@ class Scan:
 
     def _stands_for(self, term: Op, state: int) -> bool:
         return is_parameter(term) and term.attribute("uid") == self.parameters[state]
+
+
+def _is_false(term: Op) -> bool:
+    return term.definition.name == "core.constant" and not term.attribute("value").scalar
 
 
 class Needs:

@@ -187,7 +187,8 @@ def shown_place(term: Op, plan: Plan, work: Sequence[Work]) -> str | None:
     names = [" with ".join(s.name for s in (w.source, *w.parts)) for w, computed in every if term in computed]
     loops = [w for w in loops_in(plan.work) if was.get(w.term, w.term) is term]
     for loop in loops:
-        steps = f"a loop of {loop.times} steps" if loop.flag is None else "a loop while its flag is true"
+        kind = "a branch if" if loop.limit == 1 else "a loop while"
+        steps = f"a loop of {loop.times} steps" if loop.flag is None else f"{kind} its flag is true"
         names.append(f"{steps} ({', '.join(w.source.name for w in kernels(loop.work))})")
     return f"by {', '.join(dict.fromkeys(names))}{why}" if names else None
 

@@ -125,8 +125,9 @@ def _loop(loop: Loop) -> Waiting[str]:
         inside[f"({(yield _loop(one))})" if isinstance(one, Loop) else one.source.name] = None
     names = ", ".join(inside)
     if loop.flag is not None:
-        most = "" if loop.limit is None else f", {loop.limit} times at most"
-        return f"while the flag {_home(loop.flag, None)} is true{most}: {names}"
+        most = "" if loop.limit in (None, 1) else f", {loop.limit} times at most"
+        asked = "if" if loop.limit == 1 else "while"
+        return f"{asked} the flag {_home(loop.flag, None)} is true{most}: {names}"
     return f"{loop.times} times {names}"
 
 
