@@ -248,14 +248,15 @@ class Computation(Answering):
         return as_argument(value, term) if found is None else found
 
     def _call(self, /, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None, **others: Any) -> Any:
-        """A call, whatever the arguments are: what had to be converted may be what machine code takes, as it is now."""
+        """A call, whatever the arguments are: machine code may take them when they are converted, or for other shapes."""
         given = in_order(self.inputs, args, feed_dict, others)
         if self._entry is self._by_python:
             return self._run(given, out, result_array)
         with self._state.lock:
             self._state.allocate()
-            arrays = list(map(self._argument, given, self.inputs, self._dtypes))
-        if all(map(is_, arrays, given)):
+            arrays, latest = list(map(self._argument, given, self.inputs, self._dtypes)), self._prepared.latest
+            ready = self._executable(tuple([a.shape for a in arrays]))
+        if ready is latest and all(map(is_, arrays, given)):  # it was asked before
             return self._run(arrays, out, result_array)
         return self._entry(*arrays, out=out)
 
