@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.returns import has_value
+from ngraph_rewrite.returns import has_value, leaves, replaced
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.entry import ArraySpec, Call, call_entry
 from ngraph_rewrite.state import State
@@ -77,11 +77,50 @@ def same_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def machine_call(ready: Ready, signature: Signature) -> Any | None:
     """A function in machine code that makes a call; None if that is too long for it, or none can be made."""
-    quick, returns = getattr(ready.executable, "quick", _never)(), signature.returns
+    quick, returns, slow = getattr(ready.executable, "quick", _never)(), signature.returns, signature.computation
+    if quick is None:
+        return None
+    if isinstance(returns, Op) or (type(returns) in (tuple, list) and all(isinstance(item, Op) for item in returns)):
+        return _entry(ready, signature, quick)
+    entry = _entry(ready, signature._replace(returns=[*leaves(returns)], computation=_Slow(slow)), quick)
+    return None if entry is None else _structured(entry, returns, slow)
+
+
+class _Whole(NamedTuple):
+    """What a call gives that machine code did not make: it has its structure."""
+
+    answer: Any
+
+
+class _Slow:
+    """Makes the calls that machine code does not, and says so."""
+
+    def __init__(self, computation: Any) -> None:
+        self._computation = computation
+
+    def _call(self, *args: Any, **given: Any) -> _Whole:
+        return _Whole(self._computation._call(*args, **given))
+
+
+def _structured(entry: Callable[..., Any], returns: Any, slow: Any) -> Callable[..., Any]:
+    """A call that gives a structure other than a list or a tuple, of which machine code makes the list of its items."""
+
+    def call(*args: Any, **given: Any) -> Any:
+        if given:
+            return slow._call(*args, **given)
+        found = entry(*args)
+        if type(found) is _Whole:
+            return found.answer
+        following = iter(found)
+        return replaced(returns, lambda _: next(following))
+
+    return call
+
+
+def _entry(ready: Ready, signature: Signature, quick: Any) -> Any | None:
+    returns = signature.returns
     structure = None if isinstance(returns, Op) else type(returns)
     items = [returns] if structure is None else returns
-    if quick is None or structure not in (None, tuple, list) or not all(isinstance(item, Op) for item in items):
-        return None
     words = signature.state.words
     call = Call(
         inputs=[ArraySpec(dtype, shape) for dtype, shape in zip(signature.dtypes, ready.given, strict=True)],

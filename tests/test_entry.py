@@ -14,7 +14,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -26,6 +26,7 @@ import ngraph_rewrite as ng
 from ngraph_rewrite import calls as calls_module
 from ngraph_rewrite import preparation
 from ngraph_rewrite.errors import ClosedError, ComputationError
+from ngraph_rewrite.runtime.aligned import result_array
 from ngraph_rewrite.runtime.array_api import array_api
 from ngraph_rewrite.runtime.entry_parts import API
 from ngraph_rewrite.runtime.pool import process_pool
@@ -126,7 +127,7 @@ def test_a_call_gives_what_python_code_gives(
     computation = made(dtype, shape, structure)
     x, y = (FORMS[form](array(dtype, shape, i)) for i, form in enumerate(forms))
     before = np.array(x), np.array(y)
-    expected = computation._call(x, y)
+    expected = computation._run([x, y], None, result_array)
     assert same(computation(x, y), expected)
     entry = computation.entry(shape, shape)
     assert same(entry(x, y), expected)
@@ -182,15 +183,44 @@ def test_so_are_those_that_give_back_a_small_argument(name: str) -> None:
     assert is_quick(computation) == (array_api() is not None)
 
 
-@pytest.mark.parametrize("name", ["long", "dict", "nested"])
-def test_other_calls_are_left_to_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In which signals have to be looked at, or whose results are not in a tuple or a list."""
+def test_long_calls_are_left_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In which signals have to be looked at."""
     monkeypatch.setattr(cpu, "SLICE", 1000)
-    x = ng.placeholder([ng.Axis("H", 3000 if name == "long" else 3)])
-    returns = {"long": ng.tanh(x), "dict": {"a": x + 1}, "nested": [(x + 1,)]}[name]
-    computation = ng.make_transformer("cpu").computation(returns, x)
+    x = ng.placeholder([ng.Axis("H", 3000)])
+    computation = ng.make_transformer("cpu").computation(ng.tanh(x), x)
     computation(np.ones(x.axes.lengths, np.float32))
     assert not is_quick(computation)
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+STRUCTURES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "dict": lambda a, b, effect: {"b": b, "a": a, "effect": effect, "none": None},
+    "nested": lambda a, b, effect: [(a, {"x": [b, a]}), effect, ()],
+    "named": lambda a, b, effect: Pair(Pair(a, effect), b),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_machine_code_makes_what_is_in_any_structure(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = ng.placeholder((3,))
+    structure, one = STRUCTURES[name], np.ones(3, np.float32)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(structure(x + 1, x * 3, ng.doall([])), x)
+        entry = computation.entry((3,))
+        computation([1, 1, 1])
+        assert is_quick(computation) == (array_api() is not None)
+        for call in (computation, entry, lambda x: computation(feed_dict={computation.inputs[0]: x})):
+            assert repr(call(one)) == repr(structure(one + 1, one * 3, None))
+        out = np.empty(3, np.float32)
+        where = structure(out, None, None) if name != "nested" else [(out, None), None, ()]
+        found = entry(one, out=where)
+        assert repr(found) == repr(structure(one + 1, one * 3, None)) and out[0] == 2
+        with pytest.raises(ComputationError, match="1 inputs"):
+            entry()
 
 
 @pytest.mark.parametrize("quick", [True, False])
