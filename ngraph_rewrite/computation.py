@@ -248,7 +248,7 @@ class Computation(Answering):
         return as_argument(value, term) if found is None else found
 
     def _call(self, /, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None, **others: Any) -> Any:
-        """A call, whatever the arguments are: machine code may take them once they are converted, or for other shapes."""
+        """A call, whatever the arguments are: machine code may take them as they are converted, or for other shapes."""
         given = in_order(self.inputs, args, feed_dict, others)
         if self._entry is self._by_python:
             return self._run(given, out, result_array)
