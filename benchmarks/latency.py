@@ -2,10 +2,12 @@
 """Latency: what a call costs that computes next to nothing, and how long a process takes to its first result.
 
 ``call_N`` is x + x * y of N numbers, one kernel; engines are calls of this package, of `Computation.entry` with fresh
-results (``entry``) and with ``out=`` (``entry_out``), and of peers. ``start_warm`` is a process that finds all in the
-cache, ``start_cold`` one that finds an empty cache, ``start_kernels`` one that finds the rules there and no kernel, and
-``start_prepared`` one after ``ngraph-rewrite cache warm``: the import, and the first result of a training step of an
-MLP. Peers keep nothing between processes. ``--size`` is the N of calls.
+results (``entry``) and with ``out=`` (``entry_out``), and of peers. ``number_N`` is x * 0.1 whose number is an
+argument, as Python has it, ``branch_N`` one of x * 2 and x * 3, by a bool, and ``dict_N`` has both in a dict.
+``start_warm`` is a process that finds all in the cache, ``start_cold`` one that finds an empty cache,
+``start_kernels`` one that finds the rules there and no kernel, and ``start_prepared`` one after
+``ngraph-rewrite cache warm``: the import, and the first result of a training step of an MLP. Peers keep nothing between
+processes. ``--size`` is the N of calls.
 """
 
 from __future__ import annotations
@@ -55,6 +57,54 @@ def _calls(length: int) -> Workload:
     return Workload(f"call_{length}", engines)
 
 
+def _number(length: int) -> Workload:
+    x, y = ng.placeholder((length,)), ng.placeholder(())
+    return _of_kind("number", length, (x * y, x, y), (0.1,), lambda library: lambda a, number: a * number)
+
+
+def _branch(length: int) -> Workload:
+    x, p = ng.placeholder((length,)), ng.placeholder((), dtype="bool")
+    given = ng.cond(p, lambda x: x * 2, lambda x: x * 3, x)
+
+    def alike(library: Any) -> Callable[..., Any]:
+        if hasattr(library, "lax"):
+            return lambda a, flag: library.lax.cond(flag, lambda a: a * 2, lambda a: a * 3, a)
+        return lambda a, flag: a * 2 if flag else a * 3
+
+    return _of_kind("branch", length, (given, x, p), (np.array(True),), alike)
+
+
+def _dict(length: int) -> Workload:
+    x = ng.placeholder((length,))
+    both = {"twice": x * 2, "thrice": x * 3}
+    return _of_kind("dict", length, (both, x), (), lambda library: lambda a: {"twice": a * 2, "thrice": a * 3})
+
+
+def _of_kind(
+    kind: str, length: int, terms: tuple[Any, ...], more: tuple[Any, ...], alike: Callable[[Any], Callable[..., Any]]
+) -> Workload:
+    """Calls with an array and more arguments; `alike` gives the same as a function of a library's arrays."""
+    x = np.random.default_rng(0).normal(size=length).astype(np.float32)
+    computation, by_numpy = ng.make_transformer("cpu").computation(*terms), alike(np)
+    engines: dict[str, Callable[[], Run]] = {
+        OURS: lambda: lambda: _one(computation(x, *more)),
+        "numpy": lambda: lambda: _one(by_numpy(x, *more)),
+    }
+    if _is_there("torch"):
+        torch = importlib.import_module("torch")
+        a, by_torch = torch.from_numpy(x), alike(torch)
+        engines["torch"] = lambda: lambda: _one(by_torch(a, *more))
+    if _is_there("jax"):
+        jax = importlib.import_module("jax")
+        function, b = jax.jit(alike(jax)), jax.numpy.asarray(x)
+        engines["jax"] = lambda: lambda: _one(function(b, *more)).block_until_ready()
+    return Workload(f"{kind}_{length}", engines)
+
+
+def _one(result: Any) -> Any:
+    return result["thrice"] if isinstance(result, dict) else result
+
+
 def _is_there(engine: str) -> bool:
     return importlib.util.find_spec(engine) is not None
 
@@ -97,10 +147,13 @@ def _starts(kind: str, peers: list[str] | None) -> Iterator[Row]:
         yield Row(kind, engine, median, spread(taken), median / ours, note=f"imported: {note}")
 
 
+MADE = (_calls, _number, _branch, _dict)
+
+
 def run(chosen: argparse.Namespace) -> list[Row]:
     """Measure what is chosen, print the rows, and write them if asked to."""
     sizes = (chosen.size,) if chosen.size else SIZES
-    rows = [] if chosen.only in KINDS else measure([_calls(n) for n in sizes], chosen)
+    rows = [] if chosen.only in KINDS else measure([make(n) for make in MADE for n in sizes], chosen)
     for kind in KINDS:
         if chosen.only in (None, kind):
             started = list(_starts(kind, chosen.peers.split(",") if chosen.peers is not None else None))

@@ -243,13 +243,16 @@ class Computation(Answering):
         """A value as an array that kernels can read: on the device of the target, if it is there."""
         if type(value) is np.ndarray and value.dtype is dtype and (f := value.flags).c_contiguous and f.aligned:
             return value
+        if type(value) is float and dtype.kind == "f":
+            return np.asarray(value, dtype)
         arrays = self._target.arrays
         found = None if arrays is None else arrays.adopt(value, term)
         return as_argument(value, term) if found is None else found
 
     def _call(self, /, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None, **others: Any) -> Any:
         """A call, whatever the arguments are: machine code may take them as they are converted, or for other shapes."""
-        given = in_order(self.inputs, args, feed_dict, others)
+        usual = feed_dict is None and not others and len(args) == len(self.inputs)
+        given = args if usual else in_order(self.inputs, args, feed_dict, others)
         if self._entry is self._by_python:
             return self._run(given, out, result_array)
         with self._state.lock:

@@ -282,6 +282,9 @@ def test_calls_are_compared_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(latency, "_is_there", lambda engine: False)
     rows = latency.run(harness.options("").parse_args(["--only", "call_50", "--size", "50"]))
     assert [r.engine for r in rows] == [harness.OURS, "entry", "entry_out", "numpy"]
+    for kind in ("number", "branch", "dict"):
+        rows = latency.run(harness.options("").parse_args(["--only", f"{kind}_50", "--size", "50"]))
+        assert [(r.workload, r.engine) for r in rows] == [(f"{kind}_50", harness.OURS), (f"{kind}_50", "numpy")]
 
 
 def test_starts_are_of_processes_that_find_what_they_should(monkeypatch: pytest.MonkeyPatch) -> None:
