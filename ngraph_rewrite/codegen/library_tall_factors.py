@@ -92,6 +92,7 @@ def render_tall_qr(dtype: str) -> Source:
     names = tuple("count m n x x_between x_down x_along y vectors space room own across most factor multiply".split())
     texts = {name: block(lines) for name, lines in holes.items()}
     texts |= {"begin": BEGIN, "width": str(WIDTH), "size": str(size), "levels": str(_LEVELS)}
+    texts["nothing"] = f"2.0**{-21 if dtype == 'float32' else -50}"  # four units of the last place of a one
     return rendered("tall_qr", names, dtype=dtype, **texts)
 
 

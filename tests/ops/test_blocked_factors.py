@@ -102,6 +102,16 @@ def test_signs_of_blocks_of_rows_are_those_of_lapack(cpu: ng.Transformer, m: int
     np.testing.assert_allclose(run(cpu, tiny)[:, :m], found[:, :m], atol=close)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_rounding_error_in_first_rows_of_zeros_is_no_sign(cpu: ng.Transformer, dtype: str) -> None:
+    """LAPACK's reflections turn such columns to what is below zero."""
+    x = np.random.default_rng(0).normal(size=(20, 600, 4)).astype(dtype)
+    x[:, :100] = 0
+    found = run(cpu, x)
+    assert (np.diagonal(found[:, 600:], axis1=1, axis2=2) < 0).all()
+    check_factors(x, found)
+
+
 def test_a_triangle_of_few_columns_is_left_as_it_is(cpu: ng.Transformer) -> None:
     x = np.triu(np.random.default_rng(0).normal(size=(1, 1100, 3)))
     np.testing.assert_array_equal(run(cpu, x)[0], np.concatenate([np.eye(1100, 3), x[0, :3]]))
