@@ -76,10 +76,8 @@ def accumulator(
         narrow: Whether blocks are summed in float32 if its values are held so.
         short: Whether its values are integers of 16 bits at most that were widened: their blocks are summed in 32.
     """
-    name, kept = (
-        f"a{number}",
-        "float32" if dtype == "float16" else dtype,
-    )  # LLVM has no vectors of float16 to choose from
+    name = f"a{number}"
+    kept = "float32" if dtype == "float16" else dtype  # LLVM has no vectors of float16 to choose from
     guarded = in_blocks and is_real(dtype) and kind in ("max", "min", "argmax", "argmin")
     if kind in ("argmax", "argmin"):
         return Accumulator(kind, dtype, result, ((name, kept), (f"{name}_at", "int64")), guarded=guarded)
@@ -141,10 +139,14 @@ def combined(item: Accumulator, value: str, *, free_order: bool) -> list[str]:
     return [f"{name} = {_COMBINE[item.kind](item, name, cast(value, item.dtype, held), free_order)}"]
 
 
-def located(item: Accumulator, value: str, position: str) -> list[str]:
-    """Return the lines that keep the first position (row-major over the reduced loops) of a known extremum."""
+def located(item: Accumulator, value: str, position: str, nowhere: str = NOWHERE) -> list[str]:
+    """Return the lines that keep the first position (row-major over the reduced loops) of a known extremum.
+
+    Args:
+        nowhere: The position of all else, behind those that are asked about.
+    """
     (name, _), (at, _) = item.variables
-    return [f"{at} = accumulate_min({at}, select(same({value}, {name}), {position}, {NOWHERE}))"]
+    return [f"{at} = accumulate_min({at}, select(same({value}, {name}), {position}, {nowhere}))"]
 
 
 def followed(item: Accumulator, value: str, position: str) -> list[str]:

@@ -149,7 +149,8 @@ class RowNest(_Nest):
         few: The length of the last loop if it is told, as it is short; else 0. If rows lie along it, every stride given
             at run time along the loop before it is as long.
         filled: Whether what is left of a row behind whole vectors is taken as a part of one.
-        long: Whether rows are so long that integers of 16 bits at most are summed in 32, block by block.
+        long: Whether rows are so long that integers of 16 bits at most are summed in 32, block by block, and truths are
+            looked at until they settle the result.
         parts: Whether all rows are parts of one, of which the first may say what all of it gives.
     """
 

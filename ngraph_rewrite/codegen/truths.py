@@ -15,18 +15,19 @@ from ngraph_rewrite.codegen.scalar import is_real
 from ngraph_rewrite.codegen.source import indented
 
 _ENDS = {"any": True, "all": False, "argmax": 1, "argmin": 0}  # the truth after which nothing changes any more
-_BLOCK = 2048  # truths that are looked at together
+BLOCK = 2048  # truths that are looked at together
 
 
 def may_end(form: Form, number: int) -> bool:
-    """Whether a pass does nothing but reduce truths in one loop."""
+    """Whether a pass does nothing but reduce truths in one loop: a place is looked for, or there are blocks."""
     stages, nest = form.stages, form.nest
     reductions = stages.reductions(number)
     operands = [stages.operands(r)[0] for r in reductions]
     truths = all(nest.dtypes[truth(form, v)] == "bool" and not is_real(nest.dtypes[v]) for v in operands)
     beside = stages.stores(number) or stages.totals(number) or form.keep(number)
     alone = len(form.reduced) == 1 and not (nest.few or beside)
-    return alone and truths and all(form.accumulators[r].kind in _ENDS for r in reductions)
+    kinds = {form.accumulators[r].kind for r in reductions}
+    return alone and truths and kinds.issubset(_ENDS) and (nest.long or not kinds.issubset(("any", "all")))
 
 
 def truth(form: Form, value: int) -> int:
@@ -51,7 +52,7 @@ def until_known(form: Form, number: int, body: Sequence[str], asked: Sequence[st
     places = [r for r in reductions if len(form.accumulators[r].variables) == 2]
     known = [_is_settled(form, r) for r in reductions]
     lines = [
-        f"block_stop = min(block + {_BLOCK}, n{dim})",
+        f"block_stop = min(block + {BLOCK}, n{dim})",
         *asked,
         *_block(form, number, form.stages.needs(number), body),
     ]
@@ -61,10 +62,10 @@ def until_known(form: Form, number: int, body: Sequence[str], asked: Sequence[st
     begins = [f"{at} = {NOWHERE}" for at in found]
     ends = [f"{at} = select({at} == {NOWHERE}, np.int64(0), {at})" for at in found]
     if not form.nest.parts or places:
-        return [*begins, f"for block in range(0, n{dim}, {_BLOCK}):", indented("\n".join(lines), 4), *ends]
+        return [*begins, f"for block in range(0, n{dim}, {BLOCK}):", indented("\n".join(lines), 4), *ends]
     kept = f"i{form.kept[0]}"
     lines = [f"{kept} = select(turn < 0, 0, own)", "block = max(turn, 0)", *lines]
-    loop = [f"for turn in range({-_BLOCK}, n{dim}, {_BLOCK}):", indented("\n".join(lines), 4)]
+    loop = [f"for turn in range({-BLOCK}, n{dim}, {BLOCK}):", indented("\n".join(lines), 4)]
     return [f"own = {kept}", *loop, f"{kept} = own"]
 
 
@@ -83,5 +84,7 @@ def _is_settled(form: Form, reduction: int) -> str:
 def _searched(form: Form, number: int, reduction: int) -> list[str]:
     """Find the place in a block, if it is the first one that has it."""
     item, values = form.accumulators[reduction], form.stages.needs(number, form.stages.operands(reduction))
-    loop = _block(form, number, values, located(item, form.operand(reduction), form.position()))
+    # behind all places: the least of a place and the greatest number would be a choice, which is no reduction to LLVM
+    lines = located(item, form.operand(reduction), form.position(), f"n{form.order[-1]}")
+    loop = _block(form, number, values, lines)
     return [f"if {_is_settled(form, reduction)} and {item.variables[1][0]} == {NOWHERE}:", indented("\n".join(loop), 4)]

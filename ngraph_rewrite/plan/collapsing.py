@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ngraph_rewrite.codegen.loops import MapNest, RowNest
 from ngraph_rewrite.codegen.source import Source
+from ngraph_rewrite.codegen.truths import BLOCK
 from ngraph_rewrite.plan.nests import Position
 from ngraph_rewrite.plan.numbers import constants
 from ngraph_rewrite.plan.renderer import Renderer
@@ -137,7 +138,9 @@ def _row_nest(program: RowProgram, renderer: Renderer) -> tuple[Space, RowNest]:
     results = [at for _, at in stores]
     streamed = bool(rows) and rows[-1] and is_streamed(space.sizes, loads, results, scattered=sum(rows) > 1)
     integers = any(step.op == "sum" and step.dtype in ("int64", "uint64") for step in steps)
-    long = integers and bool(rows) and rows[-1] and space.sizes[-1] >= _LONG
+    truths = any(step.op in ("any", "all") for step in steps)
+    least = _LONG if integers else BLOCK + 1
+    long = (integers or truths) and bool(rows) and rows[-1] and space.sizes[-1] >= least
     told = {"streamed": streamed, "long": long, "parts": program.parts and rows.count(False) == 1}
     nest = RowNest(len(space.sizes), loads, steps, stores, buffers, rows, totals, **told)
     if streamed or totals or not renderer.written_out or sum(rows) != 1:

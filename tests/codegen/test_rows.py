@@ -218,12 +218,13 @@ def test_the_first_place_in_rows_of_bool_is_that_of_bytes(run: Runner, kind: str
         assert np.array_equal(found, getattr(np, kind)(x, 1))
 
 
-def truths_nest(kinds: dict[str, str], parts: bool = False) -> RowNest:
+def truths_nest(kinds: dict[str, str], parts: bool = False, long: bool = True) -> RowNest:
     """Reductions of where float32 are above zero."""
     steps = [Step("constant", F32, (), (("value", 0.0),)), Step("greater", "bool", (0, 1)), Step("cast", "uint8", (2,))]
     steps += [Step(kind, dtype, (3 if dtype == "int64" else 2,)) for kind, dtype in kinds.items()]
     stores = tuple((i, Operand(dtype, ("1", "0"))) for i, dtype in enumerate(kinds.values(), 4))
-    return RowNest(2, (WIDE,), tuple(steps), stores, tuple(range(1 + len(kinds))), (False, True), parts=parts)
+    buffers = tuple(range(1 + len(kinds)))
+    return RowNest(2, (WIDE,), tuple(steps), stores, buffers, (False, True), parts=parts, long=long)
 
 
 def test_truths_of_rows_of_any_length_wherever_the_first_one_is(run: Runner) -> None:
@@ -247,6 +248,19 @@ def test_one_truth_settles_what_parts_of_a_row_give_together(run: Runner, kind: 
         found = np.empty(3, bool)
         run_rows(run, Case(nest, x.shape, [x], [np.broadcast_to(found[:, None], x.shape)], 2))
         assert getattr(found, kind)() == getattr(x, kind)()
+
+
+def test_short_rows_of_truths_are_looked_at_as_a_whole() -> None:
+    """Of rows of 40, blocks took twice as long, and nothing ends before a row does."""
+    kinds = {"any": "bool", "all": "bool"}
+    assert "break" in render_rows(truths_nest(kinds)).text
+    assert "break" not in render_rows(truths_nest(kinds, long=False)).text
+
+
+def test_where_a_truth_is_first_is_a_least_number_to_llvm() -> None:
+    """The least of a place and the greatest of all numbers would be a choice, taken an element at a time."""
+    nest = truths_nest({"argmax": "int64"}, long=False)
+    assert "select(same(v3, a0), i1, n1)" in render_rows(nest).text
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32"])
