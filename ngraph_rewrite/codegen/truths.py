@@ -2,7 +2,8 @@
 """A pass over truths along memory ends with the block that settles the result.
 
 Where rows are parts of one, each looks at the begin of the first one before its own: what is often true, or is so from
-the begin on, costs next to nothing, and no thread waits for another.
+the begin on, costs next to nothing, and no thread waits for another. A row does not if it has a value of its own, which
+is not that of the first one: of a position, the number of those before it.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def until_known(form: Form, number: int, body: Sequence[str], asked: Sequence[st
     found = [form.accumulators[r].variables[1][0] for r in places]
     begins = [f"{at} = {NOWHERE}" for at in found]
     ends = [f"{at} = select({at} == {NOWHERE}, np.int64(0), {at})" for at in found]
-    if not form.nest.parts or places:
+    if not form.nest.parts or places or form.at_once(1, len(form.kept)):
         return [*begins, f"for block in range(0, n{dim}, {BLOCK}):", indented("\n".join(lines), 4), *ends]
     kept = f"i{form.kept[0]}"
     lines = [f"{kept} = select(turn < 0, 0, own)", "block = max(turn, 0)", *lines]

@@ -250,6 +250,18 @@ def test_one_truth_settles_what_parts_of_a_row_give_together(run: Runner, kind: 
         assert getattr(found, kind)() == getattr(x, kind)()
 
 
+def test_parts_with_a_value_of_their_own_do_not_look_at_the_first_one(run: Runner) -> None:
+    """What the first one gives is not known then: all(is_small(x) | (arange(n) < 10)) was wrong where x[0] is large."""
+    column, once = Operand(F32, ("1", "0")), Operand("bool", ("1", "0"))
+    steps = (Step("greater", "bool", (0, 1)), Step("any", "bool", (2,)))
+    nest = RowNest(2, (WIDE, column), steps, ((3, once),), (0, 1, 2), (False, True), parts=True, long=True)
+    x, least, found = np.zeros((3, 4500), F32), np.array([2, 1, 1], F32), np.empty(3, bool)
+    x[0, 0] = 1.5
+    given = [x, np.broadcast_to(least[:, None], x.shape)]
+    run_rows(run, Case(nest, x.shape, given, [np.broadcast_to(found[:, None], x.shape)], 2))
+    assert not found.any()
+
+
 def test_short_rows_of_truths_are_looked_at_as_a_whole() -> None:
     """Of rows of 40, blocks took twice as long, and nothing ends before a row does."""
     kinds = {"any": "bool", "all": "bool"}
