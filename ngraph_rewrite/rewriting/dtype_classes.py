@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import islice
 
 import numpy as np
 
@@ -26,8 +25,6 @@ from ngraph_rewrite.types.tuples import tensors
 
 # The dtype that stands for each class; beside it variables have a truth value, as conditions do.
 _NARROWEST = (FLOAT16, np.dtype("int8"), np.dtype("uint8"), BOOL)
-# A dtype is tried first in each place. If one instance for so many tries lacks it, others do, too.
-_EACH = 8
 
 
 def class_matches(rule: Rule, bank: TrialBank, tries: int) -> Iterator[Instance]:
@@ -40,12 +37,10 @@ def class_matches(rule: Rule, bank: TrialBank, tries: int) -> Iterator[Instance]
     """
     solver = Solver(rule, bank.make) if rule.guard is not None else None
     for dtype in _NARROWEST[:1] if rule.kind == "derive" else _NARROWEST:
-        domain = _domain(dtype)
-        if solver is None or not solver.refuses(domain.dtypes, bank.leaf):
-            found = every_match(rule, domain, _first, bank, tries, solver)
-            first = next((one for one in islice(found, tries // _EACH) if _has(one.term, dtype)), None)
-            if first is not None:
-                yield first
+        found = every_match(rule, _domain(dtype), _first, bank, tries, solver)
+        first = next((one for one in found if _has(one.term, dtype)), None)
+        if first is not None:
+            yield first
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -23,7 +23,7 @@ from ngraph_rewrite.rewriting.interpret import Application, Make
 from ngraph_rewrite.rewriting.rule import Rule
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axes, Axis, anonymous
-from ngraph_rewrite.types.dtypes import DType, as_dtype
+from ngraph_rewrite.types.dtypes import as_dtype
 from ngraph_rewrite.types.tensor import TensorType
 from ngraph_rewrite.types.tuples import TupleType
 
@@ -88,21 +88,6 @@ class Solver:
             return bool(others) and not all(self._holds(c, {**bound, name: leaf}) for c in others)
 
         return is_refused
-
-    def refuses(self, dtypes: Sequence[DType], leaf: Callable[[str, TensorType], Op]) -> bool:
-        """Whether a conjunct wants another dtype of a variable than these, and does not say which one.
-
-        >>> from ngraph_rewrite.rewriting.rulefile import parse_rules
-        >>> from ngraph_rewrite.rewriting.trial_bank import TrialBank
-        >>> rule, = parse_rules("simplify semi\\nrule r: -(-x) => x\\n    if is_float(x.dtype)", "my.rules", "my")
-        >>> solver, leaf = Solver(rule, TrialBank().make), TrialBank().leaf
-        >>> [solver.refuses([as_dtype(d) for d in few], leaf) for few in (["int8", "bool"], ["int8", "float16"])]
-        [True, False]
-        """
-        said = {equation.name for equation in self.equations if equation.what == "dtype"}
-        asking = [c for c in self.conjuncts if {*c.by_dtype} == c.needs and len(c.needs) == 1 and not c.needs & said]
-        names = {name: [leaf(name, TensorType(dtype)) for dtype in dtypes] for c in asking for name in c.by_dtype}
-        return any(not any(self._holds(c, {n: x}) for n in c.by_dtype for x in names[n]) for c in asking)
 
     def _holds(self, conjunct: Conjunct, bound: Bindings) -> bool:
         if not conjunct.by_dtype:

@@ -112,6 +112,17 @@ def test_a_right_side_builds_for_each_class_of_dtypes(text: str, of: str, why: s
     check_rules_static(rules_of(f"rule a: {text}\n    if is_float(x.dtype)", "explore semi"))
 
 
+def test_a_dtype_counts_though_another_variable_never_has_it() -> None:
+    text = "rule a: gather(x, i, axis=k) => -(-gather(x, i, axis=k))\n    if i.dtype in ('int32', 'int64')"
+    assert "with x: bool[a, b], i: int64[a]: expected numbers, got bool[a, b]\n" in complaint(text, "explore semi")
+
+
+def test_a_dtype_counts_though_many_instances_lack_it() -> None:
+    guard = "c.axes == self.axes and x.type == self.type and y.dtype != 'bool'"
+    text = f"rule a: select(c, x, y) => select(c, x, y - 300 * 0)\n    if {guard}"
+    assert "x: int8[H:H, W:3], y: int8[H:H" in complaint(text, "explore axes")
+
+
 def test_an_adjoint_must_fit_its_argument() -> None:
     said = complaint("rule a: pad(x, before=b, after=c) => d", "derive axes")
     assert "rule bad.a gives float32[H:H, W:3] the adjoint float32[H:H + 1, W:6]: axes.pad(" in said
