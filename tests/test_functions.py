@@ -135,6 +135,15 @@ def test_a_function_inside_may_use_the_parameters_outside(target: str) -> None:
     assert np.array_equal(values(outer(variable()), target), VALUES * (VALUES + 1) + VALUES - 1)
 
 
+def test_a_call_inside_may_bind_a_parameter_that_the_one_around_it_binds(target: str) -> None:
+    p, q, x = ng.parameter([], "float64"), ng.parameter([], "float64"), ng.placeholder([], "float64")
+    own, other = p.attribute("uid"), q.attribute("uid")
+    squared = p * p
+    inner = ng.make_op("core.call", q, squared, parameters=(own,), function="f", single=True)
+    outer = ng.make_op("core.call", x, x * 3, inner - squared, parameters=(own, other), function="g", single=True)
+    assert values(outer, target, (x, 2.0)) == 32
+
+
 def test_a_variable_is_read_at_the_place_of_the_call(target: str) -> None:
     x, v = vector(), variable()
     f = ng.function(x, x + v)

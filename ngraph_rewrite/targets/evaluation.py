@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from ngraph_rewrite.errors import ArgumentError, InvalidHandleError
 from ngraph_rewrite.plan.views import IDENTITIES
 from ngraph_rewrite.runtime import philox
-from ngraph_rewrite.terms.binders import Valuation, afterwards, evaluated, evaluations, is_binder
+from ngraph_rewrite.terms.binders import Bound, Valuation, afterwards, evaluated, evaluations, is_binder
 from ngraph_rewrite.terms.info import Uid
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.tracing import CallLog
@@ -88,14 +89,25 @@ def meant(term: Op, args: Sequence[Array]) -> Any:
     """
     meaning = term.definition.meaning
     assert meaning is not None
+    with _noted(term), np.errstate(all="ignore"):
+        value = meaning(term, *args)
+    return _stepped(term, value) if is_binder(term) and isinstance(value, Generator) else _typed(term, value)
+
+
+def _stepped(term: Op, meaning: Bound) -> Bound:
+    with _noted(term):
+        value = yield from meaning
+    return _typed(term, value)
+
+
+@contextmanager
+def _noted(term: Op) -> Iterator[None]:
     try:
-        with np.errstate(all="ignore"):
-            value = meaning(term, *args)
+        yield
     except Exception as error:
         at = f" at {term.info.place}" if term.info.lineno else ""
         error.add_note(f"raised by the meaning of {term.definition}, for {describe(term)}{at}")
         raise
-    return afterwards(value, partial(_typed, term)) if is_binder(term) else _typed(term, value)
 
 
 def _typed(term: Op, value: Any) -> Any:

@@ -158,10 +158,14 @@ class _Evaluation:
         if binder not in self.bodies:
             self.bodies[binder] = body_terms(binder.args, binder.attribute("parameters"), self.free)
         inner, values = self.bodies[binder], None
+        outside = {
+            term: found[term] for term in inner if term in found
+        }  # where the same parameters are bound around it
         while True:
             try:
                 parameters = meaning.send(values)  # type: ignore[arg-type]  # None begins
             except StopIteration as end:
+                found.update(outside)
                 return end.value
             yield self.run(inner, found, {**bound, **parameters})
             values = [found.get(a) for a in binder.args]

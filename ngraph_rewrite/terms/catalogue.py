@@ -23,6 +23,7 @@ from ngraph_rewrite.terms.declaring import (
     check_exchange,
     check_functions,
     check_hashes,
+    check_steps,
     check_words,
     checked_attributes,
     checked_type,
@@ -213,7 +214,9 @@ def op(
     Args:
         name: Family and name, ``"axes.tanh"``.
         traits: Any of `TRAITS`.
-        meaning: What it computes: a function of the term and of the arrays of its arguments, in NumPy.
+        meaning: What it computes: a function of the term and of the arrays of its arguments, in NumPy. That of a binder
+            is a generator: for each step it yields the values of its parameters, by their identities, and is sent those
+            of its arguments.
         normalise: From the types of the arguments and the attributes that were given, by keyword, to a dict of those
             that are stored (``axis=-1`` to ``axis=1``); it may refuse some.
         below: The op just below which it stands in the order in which rules go down. Without it, an op of a target
@@ -235,6 +238,7 @@ def op(
         args, attributes, variadic = parameters(name, type_rule)
         check_exchange(name, traits, args, variadic)
         check_functions(name, meaning=meaning, normalise=normalise)
+        check_steps(name, traits, meaning)
         _CATALOGUE[name] = OpDef(
             name=name,
             attributes=attributes,

@@ -99,6 +99,21 @@ def check_functions(name: str, **functions: object) -> None:
             raise ArgumentError(f"`{of}` of {name} is {function!r}, which cannot be called", do="give a function")
 
 
+def check_steps(name: str, traits: Iterable[str], meaning: Callable[..., Any] | None) -> None:
+    """Whether the meaning of a binder asks for no more than the term and arrays: its body it has by yielding.
+
+    Raises:
+        ArgumentError: if it does.
+    """
+    if "binder" not in traits or meaning is None:
+        return
+    more = [p.name for p in inspect.signature(meaning).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    if more:
+        what = f"the meaning of {name} takes {more[0]} by keyword, and is given the term and arrays"
+        do = f"let {place_of(meaning)} yield the parameters' values for each step: it is sent those of the arguments"
+        raise ArgumentError(what, do=do)
+
+
 def place_of(function: Callable[..., Any]) -> str:
     """``file:line`` of a function, or its name if it is not written in Python.
 

@@ -21,6 +21,7 @@ from ngraph_rewrite.errors import (
     RuleFileError,
     UnknownOpError,
 )
+from ngraph_rewrite.frontend.functions import parameter
 from ngraph_rewrite.frontend.storage import placeholder
 from ngraph_rewrite.lowering.strategies import innermost, outermost
 from ngraph_rewrite.ops import axes, semi  # noqa: F401  (they declare the ops looked up here)
@@ -38,6 +39,7 @@ from ngraph_rewrite.terms import catalogue
 from ngraph_rewrite.terms.bank import TermBank
 from ngraph_rewrite.terms.catalogue import TRAITS, definitions, find, lookup, op
 from ngraph_rewrite.terms.making import make_op
+from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.axes import Axis
 from ngraph_rewrite.types.tensor import TensorType
 
@@ -323,6 +325,27 @@ def test_a_term_function_gives_a_term(monkeypatch: pytest.MonkeyPatch) -> None:
             RewriteError, match=r"^rule my.r fails on semi.exp\(x\) .*nothing gives None, which is no term"
         ):
             rewrite(make_op("semi.exp", placeholder((3,), name="x")), strategy(unchecked))
+
+
+def test_the_meaning_of_a_binder_goes_step_by_step() -> None:
+    def twice(term: Op, x: Any, *_: Any) -> Any:
+        for _ in range(2):
+            _, x = yield {term.attribute("parameters")[0]: x}
+        return x / term.attribute("by")
+
+    def bound(x: TensorType, result: TensorType, *, parameters: Any, by: int) -> TensorType:
+        return result
+
+    op("mine.twice", "binder", meaning=twice)(bound)
+    x, p = placeholder((), "float64", name="x"), parameter((), "float64")
+    term, wrong = (make_op("mine.twice", x, p * p, parameters=(p.attribute("uid"),), by=by) for by in (2, "2"))
+    assert evaluate([term], {x: np.array(3.0)})[term] == 40.5
+    with pytest.raises(TypeError) as raised:
+        evaluate([wrong], {x: np.array(3.0)})
+    assert raised.value.__notes__[0].startswith("raised by the meaning of mine.twice, for mine.twice(x, ")
+    said = r"the meaning of mine.once takes body by keyword, .*\n  let .*test_catalogue.py:\d+ yield the parameters'"
+    with pytest.raises(ArgumentError, match=said):
+        op("mine.once", "binder", meaning=lambda term, *args, body: body({}))(bound)
 
 
 def test_what_an_op_s_functions_raise_is_noted_with_the_op_and_the_line() -> None:
