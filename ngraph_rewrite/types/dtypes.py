@@ -71,7 +71,7 @@ def promote(*operands: Any) -> DType:
     >>> promote(BFLOAT16, 1.5), promote(BFLOAT16, INT64), promote(BFLOAT16, FLOAT16), promote(BFLOAT16, FLOAT64)
     (dtype(bfloat16), dtype(bfloat16), dtype('float32'), dtype('float64'))
     """
-    if len(operands) == 2 and type(operands[0]) in DTYPE_CLASSES:
+    if len(operands) == 2 and type(operands[0]) in DTYPE_CLASSES and operands[0].isnative:
         one, other = operands
         if one is other or (one.kind == "f" and type(other) in _SCALARS):
             return one  # type: ignore[no-any-return]

@@ -90,6 +90,12 @@ def test_what_is_not_a_dtype_is_named(thing: Any) -> None:
         as_dtype(thing)
 
 
+@pytest.mark.parametrize("dtype", [np.dtype(">f4"), np.dtype(">i8")])
+def test_what_lies_in_another_order_promotes_to_a_dtype_of_terms(dtype: np.dtype[Any]) -> None:
+    for operands in ((dtype, 1), (dtype, dtype), (dtype, True)):
+        assert promote(*operands) in DTYPES
+
+
 def test_a_complex_number_does_not_promote() -> None:
     with pytest.raises(DTypeError, match="complex64 is not supported"):
         promote(np.dtype("float32"), 1j)
