@@ -27,7 +27,7 @@ from ngraph_rewrite.waiting import Waiting, finished
 
 SLICE = 20_000_000  # the weight after which Python may look at signals: 20 ms, as far as weights are right
 NEVER = 2**62
-DEEPEST = 10_000  # rows in each other: the walker calls itself for each, and a thread may have 8 MiB of stack or less
+DEEPEST = 4_000  # rows in each other: the walker calls itself for each, and threads may have 512 KiB of stack
 
 _DO = "run the computation with the reference target, or let one loop with a state do what is done in so many"
 
