@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import is_
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
@@ -84,6 +85,8 @@ class Computation(Answering):
         self._dtypes = [same_dtype(p.dtype) for p in self.inputs]
         # the last call: what was ready, the number of the call, arguments and results
         self._kept: list[tuple[Any, ...] | None] = [None]
+        # threads that ask machine code again: what it does not take then, as another thread came between, Python does
+        self._asking: set[int] = set()
         self._called_by(Calls(self))
         terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         roots = [terms[h] for h in self._valued]
@@ -252,16 +255,21 @@ class Computation(Answering):
     def _call(self, /, *args: Any, feed_dict: Mapping[Op, Any] | None = None, out: Any = None, **others: Any) -> Any:
         """A call, whatever the arguments are: machine code may take them as they are converted, or for other shapes."""
         usual = feed_dict is None and not others and len(args) == len(self.inputs)
-        given = args if usual else in_order(self.inputs, args, feed_dict, others)
-        if self._entry is self._by_python:
+        given, thread = args if usual else in_order(self.inputs, args, feed_dict, others), get_ident()
+        if self._entry is self._by_python or thread in self._asking:
             return self._run(given, out, result_array)
         with self._state.lock:
             self._state.allocate()
             arrays, latest = list(map(self._argument, given, self.inputs, self._dtypes)), self._prepared.latest
             ready = self._executable(tuple([a.shape for a in arrays]))
-        if ready is latest and all(map(is_, arrays, given)):  # it was asked before
+            entry = self._entry
+        if usual and ready is latest and all(map(is_, arrays, given)):  # it was asked before
             return self._run(arrays, out, result_array)
-        return self._entry(*arrays, out=out)
+        self._asking.add(thread)
+        try:
+            return entry(*arrays, out=out)
+        finally:
+            self._asking.discard(thread)
 
     def _run(self, values: Sequence[Any], out: Any, empty: Callable[[tuple[int, ...], Any], Any]) -> Any:
         """A call with a value for each input.

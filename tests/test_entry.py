@@ -431,6 +431,23 @@ def test_threads_that_call_at_once_lose_nothing() -> None:
     assert transformer.get(w) == 1 + times * len(ways)
 
 
+def test_a_call_gets_through_though_others_always_come_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With other shapes: machine code and Python would hand it to each other for ever."""
+    x, find = ng.placeholder([None]), ng.Computation._executable
+
+    def find_and_lose(computation: ng.Computation, shapes: Any) -> Any:
+        ready = find(computation, shapes)
+        find(computation, ((4,),))
+        return ready
+
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(x + 1, x)
+        computation(np.ones(4, np.float32))
+        monkeypatch.setattr(ng.Computation, "_executable", find_and_lose)
+        for _ in range(2):
+            assert same([computation(np.ones(3, np.float32))], [np.full(3, 2, np.float32)])
+
+
 def test_who_asks_while_others_call_is_told_of_a_whole_call() -> None:
     """Not of the one that is being made, which has let go of the last results."""
     n = 30_000
