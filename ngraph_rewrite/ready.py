@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ngraph_rewrite.cache import Cache
-from ngraph_rewrite.returns import has_value, leaves, replaced
+from ngraph_rewrite.returns import beside, has_value, leaves, replaced
 from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.entry import ArraySpec, Call, call_entry
 from ngraph_rewrite.state import State
@@ -82,7 +82,7 @@ def machine_call(ready: Ready, signature: Signature) -> Any | None:
         return None
     if isinstance(returns, Op) or (type(returns) in (tuple, list) and all(isinstance(item, Op) for item in returns)):
         return _entry(ready, signature, quick)
-    entry = _entry(ready, signature._replace(returns=[*leaves(returns)], computation=_Slow(slow)), quick)
+    entry = _entry(ready, signature._replace(returns=[*leaves(returns)], computation=_Slow(slow, returns)), quick)
     return None if entry is None else _structured(entry, returns, slow)
 
 
@@ -93,28 +93,30 @@ class _Whole(NamedTuple):
 
 
 class _Slow:
-    """Makes the calls that machine code does not, and says so."""
+    """Makes the calls that machine code does not, and says so; it is given a list of what is in `out`."""
 
-    def __init__(self, computation: Any) -> None:
-        self._computation = computation
+    def __init__(self, computation: Any, returns: Any) -> None:
+        self._computation, self._returns = computation, returns
 
-    def _call(self, *args: Any, **given: Any) -> _Whole:
-        return _Whole(self._computation._call(*args, **given))
+    def _call(self, *args: Any, out: Sequence[Any] | None = None) -> _Whole:
+        return _Whole(self._computation._call(*args, out=None if out is None else _filled(self._returns, out)))
 
 
 def _structured(entry: Callable[..., Any], returns: Any, slow: Any) -> Callable[..., Any]:
     """A call that gives a structure other than a list or a tuple, of which machine code makes the list of its items."""
 
-    def call(*args: Any, **given: Any) -> Any:
-        if given:
-            return slow._call(*args, **given)
-        found = entry(*args)
-        if type(found) is _Whole:
-            return found.answer
-        following = iter(found)
-        return replaced(returns, lambda _: next(following))
+    def call(*args: Any, out: Any = None, **others: Any) -> Any:
+        if others:
+            return slow._call(*args, out=out, **others)
+        found = entry(*args, out=None if out is None else [array for _, array in beside(returns, out)])
+        return found.answer if type(found) is _Whole else _filled(returns, found)
 
     return call
+
+
+def _filled(returns: Any, items: Iterable[Any]) -> Any:
+    following = iter(items)
+    return replaced(returns, lambda _: next(following))
 
 
 def _entry(ready: Ready, signature: Signature, quick: Any) -> Any | None:
