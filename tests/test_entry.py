@@ -192,6 +192,14 @@ def test_long_calls_are_left_to_python(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not is_quick(computation)
 
 
+def test_a_loop_that_may_not_end_is_left_to_python_in_a_branch_too() -> None:
+    count = ng.placeholder([], dtype="int64")
+    looped = ng.cond(count < 5, lambda n: ng.while_loop(lambda m: m < 7, lambda m: m + 1, n), lambda n: n, count)
+    with ng.make_transformer("cpu") as transformer:
+        computation = transformer.computation(looped, count)
+        assert [computation(3), computation(6)] == [7, 6] and not is_quick(computation)
+
+
 class Pair(NamedTuple):
     first: Any
     second: Any
