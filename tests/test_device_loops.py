@@ -28,5 +28,6 @@ def test_so_many_loops_in_each_other_run() -> None:
 
 
 def test_more_are_refused() -> None:
-    with pytest.raises(KernelError, match="in each other more than 200 deep"):
-        repeated(*(Span(i, 4 * DEEPEST - i, FLAG) for i in range(DEEPEST + 1)))
+    with pytest.raises(KernelError, match="in each other more than 200 deep") as refused:
+        repeated(*(Span(i, 4 * DEEPEST - i, FLAG, where=f"model.py:{i}") for i in range(DEEPEST + 1)))
+    assert refused.value.where == f"model.py:{DEEPEST}"

@@ -21,11 +21,14 @@ from ngraph_rewrite.errors import (
     AxesError,
     DerivativeError,
     DTypeError,
+    KernelError,
     LengthError,
     NGraphRewriteError,
     SequencingError,
 )
 from ngraph_rewrite.lowering import scan_adjoint, swept_terms
+from ngraph_rewrite.runtime import machine
+from ngraph_rewrite.targets import device_loops
 from ngraph_rewrite.terms import binders
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
@@ -328,6 +331,28 @@ def test_without_a_limit_there_is_no_derivative_and_it_says_what_to_do() -> None
     x = ng.while_loop(lambda x: ng.sum(x, out_axes=[]) < 10, lambda x: x * 2, X)
     with pytest.raises(DerivativeError, match=r"depends on values.*\n.*\n  .*limit="):
         ng.deriv(ng.sum(x, out_axes=[]), X)
+
+
+@pytest.mark.parametrize("target", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+def test_too_many_in_each_other_are_refused_where_the_innermost_is(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (machine, device_loops):
+        monkeypatch.setattr(module, "DEEPEST", 2)
+
+    def innermost(x: Any) -> Any:
+        return ng.cond(x[0] > 2, lambda x: x * 2, lambda x: x, x)
+
+    def within(inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda x: ng.cond(x[0] > 1, inner, lambda x: x, x)
+
+    x = ng.placeholder((3,))
+    line = innermost.__code__.co_firstlineno + 1
+    with ng.make_transformer(target) as transformer:
+        transformer.computation(within(innermost)(x), x)([3, 4, 5])
+        with pytest.raises(KernelError, match="more than 2 deep") as refused:
+            transformer.computation(within(within(innermost))(x), x)([3, 4, 5])
+    assert refused.value.where == f"{__file__}:{line}"
 
 
 # -- what is told, and what is refused ---------------------------------------------------------------------------------

@@ -53,18 +53,21 @@ class Repeat(NamedTuple):
         steps: Which arguments (numbered through all that the rows have) grow, and by how much with each time;
             afterwards they are what they were.
         flag: The address of a byte that is not 0 before each time, or no more times follow; 0 if there is none.
+        where: The user's line that built it, for errors.
     """
 
     launches: Sequence[Row]
     times: int
     steps: Sequence[tuple[int, int]] = ()
     flag: int = 0
+    where: str | None = None
 
 
 class Beside(NamedTuple):
-    """One row that runs others beside each other, each of them whole in one thread."""
+    """One row that runs others beside each other, each of them whole in one thread; `where` is the user's line."""
 
     launches: Sequence[Row]
+    where: str | None = None
 
 
 Row = Launch | Repeat | Beside
@@ -106,11 +109,12 @@ class LaunchTable:
 
     def _table(self, launches: Sequence[Row], slot: int, depth: int) -> Waiting[tuple[int, int]]:
         """The address of the rows of launches whose arguments begin at `slot`, and where they end."""
-        if depth > DEEPEST:
-            raise KernelError(f"loops and branches are in each other more than {DEEPEST:,} deep", do=_DO)
         base, rows = self.arguments.ctypes.data, []
         for one in launches:
             first = slot
+            if depth == DEEPEST and not isinstance(one, Launch):
+                what = f"loops and branches are in each other more than {DEEPEST:,} deep"
+                raise KernelError(what, where=one.where, do=_DO)
             if isinstance(one, Repeat):
                 inner, slot = yield self._table(one.launches, first, depth + 1)
                 steps = self._kept([(base + 8 * (first + at), step) for at, step in one.steps])

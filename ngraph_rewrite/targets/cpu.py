@@ -67,11 +67,11 @@ class CpuExecutable:
         return found
 
     def _loop(self, loop: Loop) -> Waiting[Row]:
-        inside = yield self._launches(loop.work)
+        inside, where = (yield self._launches(loop.work)), loop.term.info.place
         if loop.flag is not None:
             most = NEVER if loop.limit is None else loop.limit
-            return Repeat(inside, most, loop.steps, self._arguments.place(loop.flag))
-        return Beside(inside) if loop.beside else Repeat(inside, loop.times, loop.steps)
+            return Repeat(inside, most, loop.steps, self._arguments.place(loop.flag), where)
+        return Beside(inside, where) if loop.beside else Repeat(inside, loop.times, loop.steps, where=where)
 
     def _launch(self, work: Work) -> Launch:
         kernel, share = self.kernels[work.source.name], work.share

@@ -71,7 +71,7 @@ class UnrolledLaunches:
         number = yield self._repeated(loop, parts, number)
         if len(self._order) > first:
             assert loop.flag is not None
-            self.spans.append(Span(first, len(self._order), loop.flag, loop.limit, parts))
+            self.spans.append(Span(first, len(self._order), loop.flag, loop.limit, parts, loop.term.info.place))
         return number
 
     def __len__(self) -> int:

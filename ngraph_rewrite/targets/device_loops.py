@@ -22,7 +22,8 @@ DEEPEST = 200  # spans in each other: Python functions call each other for each
 class Span(NamedTuple):
     """Launches that are repeated: the first, the one after the last, where their flag lies, and how often at most.
 
-    Those whose arguments move from time to time stand there once for each: `parts` are as many as the limit.
+    Those whose arguments move from time to time stand there once for each: `parts` are as many as the limit. `where` is
+    the user's line that built them, for errors.
     """
 
     first: int
@@ -30,6 +31,7 @@ class Span(NamedTuple):
     flag: Ref
     limit: int | None = None
     parts: int = 1
+    where: str | None = None
 
 
 class RepeatedLaunches:
@@ -109,6 +111,7 @@ def _check_depth(spans: Iterable[Span]) -> None:
         if len(ends) > DEEPEST:
             raise KernelError(
                 f"loops and branches are in each other more than {DEEPEST} deep, and the host decides on each",
+                where=span.where,
                 do='run the computation with the target "cpu"',
             )
 

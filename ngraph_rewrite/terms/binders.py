@@ -158,9 +158,7 @@ class _Evaluation:
         if binder not in self.bodies:
             self.bodies[binder] = body_terms(binder.args, binder.attribute("parameters"), self.free)
         inner, values = self.bodies[binder], None
-        outside = {
-            term: found[term] for term in inner if term in found
-        }  # where the same parameters are bound around it
+        outside = {term: found[term] for term in inner if term in found}  # the same parameters are bound around it
         while True:
             try:
                 parameters = meaning.send(values)  # type: ignore[arg-type]  # None begins
