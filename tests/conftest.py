@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from ngraph_rewrite.terms.catalogue import undone_if_refused
 
@@ -64,7 +64,10 @@ class _Over(Exception):
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Doctests())
-    settings.register_profile("tests", settings.default, max_examples=20)  # where a test does not say how many
+    # Where a test does not say how many; how long one takes is up to the machine, and to what else runs there.
+    settings.register_profile(
+        "tests", settings.default, max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
     settings.load_profile("tests")
     gc.set_threshold(10_000, 20, 20)  # many terms are made and few cycles
     if SIMULATOR not in os.environ and EMULATOR not in os.environ and not gpus():

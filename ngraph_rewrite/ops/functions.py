@@ -87,8 +87,8 @@ def reciprocal(x: Any) -> Any:
 def sign(x: Any) -> Any:
     """-1, 0 or 1, the zero without a sign, which it would keep in bfloat16; NaN stays NaN.
 
-    >>> sign(np.array([-0.0, 2.0], "bfloat16"))
-    array([0, 1], dtype=bfloat16)
+    >>> sign(np.array([-0.0, 2.0], "bfloat16")).astype(float)
+    array([0., 1.])
     """
     return np.sign(x) + x.dtype.type(0) if x.dtype == BFLOAT16 else np.sign(x)
 
@@ -105,8 +105,8 @@ def nextafter(x: Any, y: Any) -> Any:
 def total(x: Any, axis: Any, keepdims: bool = False) -> Any:
     """The sum in the dtype of `x`: one of 16 bits is added up in float32, and rounded once.
 
-    >>> total(np.ones(1000, "bfloat16"), 0)
-    array(1000, dtype=bfloat16)
+    >>> float(total(np.ones(1000, "bfloat16"), 0))
+    1000.0
     """
     return _reduced(np.add, x, axis, keepdims)
 

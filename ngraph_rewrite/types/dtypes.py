@@ -126,8 +126,8 @@ def wide(dtype: DType) -> DType:
 def computed(value: Any, dtype: DType) -> NDArray[Any]:
     """What NumPy computed for a result of `dtype`: of bfloat16 it gives a float32 here and there, which is rounded.
 
-    >>> computed(np.float32(1.01), BFLOAT16), computed(np.float32(1.5), FLOAT32)
-    (array(1.00781, dtype=bfloat16), array(1.5, dtype=float32))
+    >>> float(computed(np.float32(1.01), BFLOAT16)), computed(np.float32(1.5), FLOAT32)
+    (1.0078125, array(1.5, dtype=float32))
     """
     array = np.asarray(value)
     return array.astype(BFLOAT16) if dtype == BFLOAT16 else array
