@@ -230,5 +230,8 @@ def _cast_attributes(x: TensorType, *, dtype: Any) -> Attributes:
 
 
 def _cast(term: Op, x: Any) -> Any:
+    x = np.asarray(x)
     with np.errstate(all="ignore"):
-        return np.asarray(x).astype(term.dtype)
+        if x.dtype == BFLOAT16:  # ml_dtypes makes integers of its own of what none is
+            x = x.astype(np.float32)
+        return x.astype(term.dtype)

@@ -80,7 +80,8 @@ def evaluate(step: Step, operands: Sequence[Array], lengths: Sequence[int]) -> A
             shape = [length if axis == dim else 1 for axis, length in enumerate(lengths)]
             return np.arange(lengths[dim]).reshape(shape).astype(step.dtype)
         if step.op == "cast":
-            return operands[0].astype(step.dtype)
+            (x,) = operands  # ml_dtypes makes integers of its own of what none is
+            return (x.astype(np.float32) if x.dtype.name == "bfloat16" else x).astype(step.dtype)
         if step.op == "select":
             return np.where(*operands).astype(step.dtype)
         return np.asarray(numpy_op(step.op)(*operands)).astype(step.dtype)
