@@ -20,6 +20,7 @@ import numpy as np
 
 Run = Callable[[], Any]
 OURS = "ngraph_rewrite"
+SECONDS = 1.0  # how long each engine is timed
 
 
 @dataclass(frozen=True)
@@ -126,11 +127,11 @@ def _compare(workload: Workload, peers: list[str] | None) -> list[Row]:
     ]
 
 
-def _interleaved(runs: Mapping[str, Run], seconds: float = 1.0, least: int = 7) -> dict[str, list[float]]:
+def _interleaved(runs: Mapping[str, Run], least: int = 7) -> dict[str, list[float]]:
     """Times per call, engines in turns, so that a disturbance hits all alike."""
     repeats = {engine: _repeats(run) for engine, run in runs.items()}
     times: dict[str, list[float]] = {engine: [] for engine in runs}
-    end = time.perf_counter() + seconds * len(runs)
+    end = time.perf_counter() + SECONDS * len(runs)
     while time.perf_counter() < end or len(next(iter(times.values()))) < least:
         for engine, run in runs.items():
             start = time.perf_counter()

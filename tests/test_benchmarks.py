@@ -272,6 +272,7 @@ def test_unknown_names_are_refused(arguments: str, message: str) -> None:
 @pytest.mark.parametrize("workload", ["idle", "map_1000", "launches_1000"])
 def test_threads_are_compared_with_one(workload: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "usable_threads", lambda: 3)
+    monkeypatch.setattr(harness, "SECONDS", 0.05)
     chosen = harness.options("").parse_args(["--only", workload, "--size", "1000"])
     rows = threads.run(chosen)
     assert [(r.workload, r.engine) for r in rows] == [(workload, harness.OURS), (workload, "2 threads")]
@@ -280,6 +281,7 @@ def test_threads_are_compared_with_one(workload: str, monkeypatch: pytest.Monkey
 
 def test_calls_are_compared_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(latency, "_is_there", lambda engine: False)
+    monkeypatch.setattr(harness, "SECONDS", 0.05)
     rows = latency.run(harness.options("").parse_args(["--only", "call_50", "--size", "50"]))
     assert [r.engine for r in rows] == [harness.OURS, "entry", "entry_out", "numpy"]
     for kind in ("number", "branch", "dict"):

@@ -204,6 +204,7 @@ def test_the_part_of_a_limit_goes_by_the_nearest_footprint(bytes: int, seconds: 
 
 def test_limits_are_measured_on_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "FOOTPRINTS", [2**16])
+    monkeypatch.setattr(limits, "SWEEPS", 1)
     for threads in (1, 3):
         monkeypatch.setattr(limits, "usable_threads", lambda threads=threads: threads)
         found = limits.measured_limits()

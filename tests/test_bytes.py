@@ -56,6 +56,7 @@ def are_pairs(m: int, k: int) -> bool:
     return m > 2 and k % 2 == 0 and not multiplies_quads()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("left", "right"), [*itertools.product(BYTES, BYTES)])
 @given(lengths, st.sampled_from([128, 129, 143, 161]), depths, st.sampled_from(["", "known", "one", "each"]),
        st.booleans(), st.booleans(), st.integers(1, 3))  # fmt: skip

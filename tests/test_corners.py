@@ -21,7 +21,7 @@ from ngraph_rewrite.terms.walking import topological
 SPECIAL = [-np.inf, -2.0, -1e-45, -0.0, 0.0, 1e-45, 2.0, np.inf, np.nan]
 Built = tuple[list[Op], list[Op]]  # placeholders, and what is asked for
 ramps = st.sampled_from([ng.relu, lambda z: ng.maximum(z, 0), lambda z: ng.maximum(0.0, z)])
-drawn = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+drawn = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(autouse=True)

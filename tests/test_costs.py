@@ -132,7 +132,7 @@ def test_what_a_write_ends_is_read_once() -> None:
 
 
 @pytest.mark.parametrize("launch", [inf, -inf])
-@drawn(36)
+@drawn(12)
 @given(data=st.data())
 def test_either_way_gives_the_same_answers(launch: float, data: st.DataObject) -> None:
     program = Program(data.draw, ("float32", "int32", "bool"), {"H": 2, "W": 3, "K": 3})

@@ -72,7 +72,7 @@ def test_what_a_rule_builds_is_rewritten_too(x: ng.Op) -> None:
     assert rewritten(rules, ng.sin(x))[0].same_as(x)
 
 
-@drawn(60)
+@drawn(20)
 @given(data=st.data())
 def test_lowering_a_normal_form_changes_nothing(matchers: dict[str, Matcher], data: st.DataObject) -> None:
     program = Program(data.draw, ("float64", "int64", "bool"), {"H": 2, "W": 3, "K": 3})

@@ -154,8 +154,7 @@ TAKING: list[Callable[[Op, Op], Op]] = [
 
 @drawn(1)
 @given(st.sampled_from(DTYPES), st.lists(st.floats(width=16), min_size=1, max_size=1), st.integers(0, 99))
-@example(np.dtype("float32"), [0.1], 0)
-@example(np.dtype("float64"), [-0.0, math.inf], 0)
+@example(np.dtype("float32"), [0.1, -0.0], 0)
 @example(BFLOAT16, [math.nan], 0)
 def test_a_number_means_what_it_means_wherever_it_stands(dtype: Any, numbers: list[float], seed: int) -> None:
     """Bit for bit, in every op that takes it as it takes any other value, and in some that do not."""

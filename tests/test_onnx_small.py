@@ -51,6 +51,7 @@ def assert_same(found: Any, wanted: Any) -> None:
     assert_array_equal(np.signbit(found[found == 0]), np.signbit(wanted[wanted == 0]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("saturate", [1, 0])
 @pytest.mark.parametrize("name", FLOATS)

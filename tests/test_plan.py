@@ -557,6 +557,7 @@ def test_three_rows_side_by_side_are_told_only_if_functions_are_computed(length:
             assert ("keep_loops()" in computation.source()) == asked
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("outer", [(), (20,)], ids=["alone", "many times"])
 @pytest.mark.parametrize("length", [3, 4, 7, 15])

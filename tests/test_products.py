@@ -340,6 +340,7 @@ def test_for_few_rows_a_large_matrix_is_read_once_as_it_lies(m: int, k: int, cut
     assert np.array_equal(run(semi.dot(semi.transpose(across), y), {across: a.T.copy(), y: b}), expected)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", [*DTYPES, *INTEGERS])
 @pytest.mark.parametrize("m, k", [(40, 30), (2100, 600), (16, 1), (70, 0), (0, 3), (1, 5)])
 def test_one_column_is_computed_as_one_row(dtype: str, m: int, k: int) -> None:

@@ -150,6 +150,7 @@ def reduce_array(
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", [(1, 1), (3, 64), (9, 65), (7, 1024), (6, 2048), (5, 2049), (4, 5000), (2, 3, 70)])
 @pytest.mark.parametrize("ahead", [1, 4])
 def test_memory_that_is_asked_for_ahead_changes_no_bit(run: Runner, shape: tuple[int, ...], ahead: int) -> None:

@@ -58,7 +58,7 @@ def test_a_recurrence_is_a_sum_of_products(shape: tuple[int, ...], data: st.Data
     np.testing.assert_array_equal(run("semi.recurrence", a, b, axis=axis, reverse=reverse), linear(a, b, axis, reverse))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16"])
+@pytest.mark.parametrize("dtype", ["uint64", "float16"])
 def test_both_targets_give_the_same_bits(dtype: str) -> None:
     a, b = numbers(dtype, (2, 5, 3), 1), numbers(dtype, (2, 5, 3), 2)
     a, b = (x / 4 if dtype.startswith("float") else x for x in (a, b))

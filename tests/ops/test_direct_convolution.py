@@ -271,7 +271,7 @@ def test_zeros_between_points_are_not_multiplied(window: int, after: int, channe
     assert [name for name in ran if name in ("gemm", "convolution")] == multiplied
 
 
-@settings(max_examples=4 * EXAMPLES, deadline=None)
+@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(data=st.data(), rank=st.integers(1, 3), groups=st.sampled_from([1, 2]), seed=st.integers(0, 99))
 def test_windows_of_whole_steps_between_elements_are_more_filters(
     data: st.DataObject, rank: int, groups: int, seed: int

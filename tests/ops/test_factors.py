@@ -54,7 +54,7 @@ def cpu() -> Any:
         yield transformer
 
 
-@drawn(30)
+@drawn(12)
 @given(COUNTS, SIZES, DTYPES, KINDS, SEEDS)
 def test_factors_are_those_of_numpy_to_the_bit(
     cpu: ng.Transformer, count: int, n: int, dtype: str, kind: str, seed: int
@@ -83,7 +83,7 @@ def test_solutions_are_those_of_numpy_to_the_bit(
     np.testing.assert_array_equal(found, meant)
 
 
-@drawn(10)
+@drawn(5)
 @given(st.integers(4, 40), st.integers(0, factor_calls.SMALL), st.integers(1, 3), DTYPES, KINDS, SEEDS)
 def test_many_small_matrices_are_done_with_side_by_side_to_the_bit(
     cpu: ng.Transformer, count: int, n: int, m: int, dtype: str, kind: str, seed: int

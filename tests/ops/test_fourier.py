@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from programs import drawn as of_kernels
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.ops.fourier_lengths import split, steps_of, suits
@@ -55,7 +56,7 @@ def assert_near(found: Any, expected: Any, arrays: list[Any], n: int) -> None:
     assert error.max(initial=0) <= bound(n), (n, error.max())
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@of_kernels(60)
 @given(
     st.integers(1, 300),
     st.sampled_from(SHAPES),
@@ -79,6 +80,7 @@ def test_sums_are_those_of_numpy(
     assert_near(found, expected, arrays, n)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1000, 1001, 1009, 1024, 1700, 4099, 16384, 1 << 18, 3 * (1 << 17)])
 def test_long_lines(n: int, dtype: str) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from programs import drawn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.codegen.library_long_lines import DTYPES
@@ -74,7 +75,7 @@ def sorts(shape: tuple[int, ...], dtype: Any, descending: bool, threads: int, ca
         call(*(transformer.computation(term, x) for term in both))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(12)
 @given(
     dtype=st.sampled_from(DTYPES).map(np.dtype),
     n=st.sampled_from(LENGTHS) | st.integers(65, 3000),

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from programs import drawn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import errors
@@ -38,7 +39,7 @@ def check(x: Any, begin: int, end: int, descending: bool, threads: int = 1) -> N
         assert same_bits(values, line[right_order(line, descending)][begin:end])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(14)
 @given(
     dtype=st.sampled_from(DTYPES).map(np.dtype),
     n=st.sampled_from([1, 2, 31, 32, 33, 34, 257, 1025, 4097, 8193, 70001]),

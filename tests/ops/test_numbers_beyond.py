@@ -33,6 +33,7 @@ def both_ways(functions: list[Any], x: Any, number: int) -> list[Any]:
     return [f(*operands) for f in functions for operands in ((x, number), (number, x))]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("axes", [(3,), {"H": 3}])
 @pytest.mark.parametrize(
     "dtype, number",

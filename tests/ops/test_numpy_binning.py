@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from programs import drawn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite.frontend.numpy import binning
 
 nx = ng.numpy
-SOME = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = drawn(10)
 NUMBERS = ["float16", "float32", "float64", "int8", "uint8", "int32", "int64"]
 RANGES = [(0, 1), (-2.5, 4), (0.1, 0.3), (1e6, 1e6 + 3), (-1e-30, 1e-30), (1, 1), (0, 256)]
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import apply, leaf, value
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from on_targets import agrees, apart, check_gradient, computed, numbers, slopes
+from programs import drawn
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import errors
@@ -20,7 +21,7 @@ from ngraph_rewrite.types.dtypes import BFLOAT16, DTYPES, as_dtype
 from ngraph_rewrite.types.tensor import TensorType
 
 nx = ng.numpy
-FEW = settings(max_examples=24, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = drawn(8)
 # Of every size integers with a sign or without one, and floats; these are sorted in descending order.
 # One of each size and kind: others are sorted by the same lines.
 SORTED = [d for d in DTYPES if d.name not in ("uint8", "int16", "int32", "uint64", "float16")]
@@ -154,7 +155,7 @@ def test_zeros_with_a_sign_stay_where_they_stood() -> None:
         check_ways(x[:, None].astype(np.float32), 0, (), (False, True))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@drawn(14)
 @given(
     count=st.integers(1, 40),
     length=st.one_of(st.integers(2, 70), st.sampled_from([96, 112, 127, 128, 129, 250, 512, 513, 1024, 1025])),

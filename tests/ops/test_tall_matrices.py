@@ -29,8 +29,9 @@ def run(transformer: ng.Transformer, op: str, x: Array) -> Array:
     return np.asarray(transformer.computation(ng.make_op(f"semi.{op}", term), term)(x))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 33, 80, 104])
+@pytest.mark.parametrize(
+    ("dtype", "n"), [("float64", 1), ("float32", 33), ("float64", 80), ("float32", 104), ("float64", 104)]
+)
 def test_hard_matrices(cpu: ng.Transformer, dtype: str, n: int) -> None:
     """Graded, of little rank, of zeros, alike, of sizes whose squares are out of range; divided or not."""
     x = hard(dtype, 157)[:, :, :n]

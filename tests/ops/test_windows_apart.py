@@ -38,6 +38,7 @@ def computed(
     return found, kernels
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(
     ("window", "stride", "size"),
