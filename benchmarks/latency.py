@@ -4,6 +4,8 @@
 ``call_N`` is x + x * y of N numbers, one kernel; engines are calls of this package, of `Computation.entry` with fresh
 results (``entry``) and with ``out=`` (``entry_out``), and of peers. ``number_N`` is x * 0.1 whose number is an
 argument, as Python has it, ``branch_N`` one of x * 2 and x * 3, by a bool, and ``dict_N`` has both in a dict.
+``turns_N`` is a softmax along eight rows, of N numbers in one call, N + 1 in the next, and again after 40 lengths, all
+of which have been met; ``new_N`` the same, of a length in each call that no call had before.
 ``start_warm`` is a process that finds all in the cache, ``start_cold`` one that finds an empty cache,
 ``start_kernels`` one that finds the rules there and no kernel, and ``start_prepared`` one after
 ``ngraph-rewrite cache warm``: the import, and the first result of a training step of an MLP. Peers keep nothing between
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import itertools
 import os
 import statistics
 import subprocess
@@ -32,6 +35,7 @@ from benchmarks.starting import asked
 
 SIZES, PEERS = (100, 1000), ("torch", "jax")
 STARTS, COLD = 9, 1  # processes of each kind
+TURNS, NEW = 40, 1 << 14  # lengths after which the first one comes again
 KINDS = ("start_warm", "start_cold", "start_kernels", "start_prepared")
 
 
@@ -101,6 +105,51 @@ def _of_kind(
     return Workload(f"{kind}_{length}", engines)
 
 
+def _turns(length: int) -> Workload:
+    return _of_lengths(f"turns_{length}", length, TURNS)
+
+
+def _new(length: int) -> Workload:
+    return _of_lengths(f"new_{length}", length, NEW)
+
+
+def _of_lengths(name: str, first: int, count: int) -> Workload:
+    """Calls with lengths that change from one to the next."""
+    numbers = np.random.default_rng(0).normal(size=8 * (first + count)).astype(np.float32)
+    x = ng.placeholder((8, None))
+    computation = ng.make_transformer("cpu").computation(ng.numpy.softmax(x, axis=1), x)
+    engines = {OURS: lambda: _in_turns(computation, numbers, first, count)}
+    engines["numpy"] = lambda: _in_turns(_softmax, numbers, first, count)
+    if _is_there("torch"):
+        torch = importlib.import_module("torch")
+        engines["torch"] = lambda: _in_turns(lambda a: a.softmax(1), torch.from_numpy(numbers), first, count)
+    if _is_there("jax"):
+        jax = importlib.import_module("jax")
+        engines["jax"] = lambda: _in_turns(jax.jit(jax.nn.softmax), numbers, first, count)
+    return Workload(name, engines)
+
+
+def _softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def _in_turns(function: Callable[[Any], Any], numbers: Any, first: int, count: int) -> Run:
+    """Calls, each with a length more than the last one, until there are no more: then from the first one on.
+
+    Where that happens, each length has been met before.
+    """
+    lengths = itertools.cycle(range(first, first + count))
+
+    def run() -> Any:
+        n = next(lengths)
+        return function(numbers[: 8 * n].reshape(8, n))
+
+    for _ in range(count if count == TURNS else 0):
+        run()
+    return run
+
+
 def _one(result: Any) -> Any:
     return result["thrice"] if isinstance(result, dict) else result
 
@@ -147,7 +196,7 @@ def _starts(kind: str, peers: list[str] | None) -> Iterator[Row]:
         yield Row(kind, engine, median, spread(taken), median / ours, note=f"imported: {note}")
 
 
-MADE = (_calls, _number, _branch, _dict)
+MADE = (_calls, _number, _branch, _dict, _turns, _new)
 
 
 def run(chosen: argparse.Namespace) -> list[Row]:

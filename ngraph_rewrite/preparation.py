@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import NGraphRewriteError
 from ngraph_rewrite.garbage import no_garbage_collection
@@ -25,8 +27,9 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.tuples import tensors
 
-# Sets of lengths a computation stays ready for: each keeps an arena. Kernels are kept by the cache anyway.
-MOST_PLANS = 32
+# Sets of lengths a computation stays ready for; on the host more, of few terms each: that is 15 megabytes at most.
+MOST_PLANS, MOST_TERMS = 32, 1 << 14
+_BESIDE = 8  # what else a plan has takes as much as so many terms
 
 
 class Preparation:
@@ -73,13 +76,27 @@ class Preparation:
         ready = self._ready.pop(shapes, None)
         if ready is None:
             ready = self.made(shapes)
-            if len(self._ready) >= MOST_PLANS:
+            while len(self._ready) >= self._most(ready):
                 oldest = next(iter(self._ready))  # the one that was used longest ago
                 del self._ready[oldest], self._entries[oldest]
             self._entries[shapes] = machine_call(ready, self.signature)
         self._ready[shapes] = self.latest = ready
         self.entry = self._entries[shapes]
         return ready
+
+    def other(self, arrays: Sequence[Any]) -> Any | None:
+        """Machine code for arrays, if it is ready and not what was asked for last: now it is that."""
+        ready = self._ready.get(tuple([array.shape for array in arrays if type(array) is np.ndarray]))
+        if ready is None or ready is self.latest:
+            return None
+        self.find(ready.given)
+        return self.entry
+
+    def _most(self, ready: Ready) -> int:
+        """How many sets of lengths may be ready, each about as large as this one."""
+        if self._target.arrays is not None:
+            return MOST_PLANS
+        return max(MOST_PLANS, MOST_TERMS // (len(ready.bound) + _BESIDE))
 
     def made(self, shapes: Shapes, apart: bool = False) -> Ready:
         """What is planned for a set of shapes, now.

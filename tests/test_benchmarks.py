@@ -284,7 +284,7 @@ def test_calls_are_compared_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(harness, "SECONDS", 0.05)
     rows = latency.run(harness.options("").parse_args(["--only", "call_50", "--size", "50"]))
     assert [r.engine for r in rows] == [harness.OURS, "entry", "entry_out", "numpy"]
-    for kind in ("number", "branch", "dict"):
+    for kind in ("number", "branch", "dict", "turns"):
         rows = latency.run(harness.options("").parse_args(["--only", f"{kind}_50", "--size", "50"]))
         assert [(r.workload, r.engine) for r in rows] == [(f"{kind}_50", harness.OURS), (f"{kind}_50", "numpy")]
 

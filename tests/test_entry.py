@@ -349,6 +349,7 @@ def test_other_shapes_are_prepared_as_they_come() -> None:
 
 def test_plans_that_are_dropped_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparation, "MOST_PLANS", 2)
+    monkeypatch.setattr(preparation, "MOST_TERMS", 0)
     n = ng.placeholder([ng.Axis("N")])
     computation = ng.make_transformer("cpu").computation(n + 1, n)
     entry = computation.entry((1,))

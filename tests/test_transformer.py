@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 import ngraph_rewrite as ng
+from ngraph_rewrite import preparation
 from ngraph_rewrite.preparation import MOST_PLANS
 
 H, W, N = ng.Axis("H", 2), ng.Axis("W", 3), ng.Axis("N")
@@ -473,8 +474,11 @@ class Cycle:
 
 
 @pytest.mark.parametrize("how", ["plans", "collector"])
-def test_functions_that_nobody_knows_draw_by_the_restored_seed(target: str, tmp_path: Path, how: str) -> None:
+def test_functions_that_nobody_knows_draw_by_the_restored_seed(
+    target: str, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Those of a plan that was dropped for others, and of a computation that the garbage collector has found."""
+    monkeypatch.setattr(preparation, "MOST_TERMS", 0)
     x = ng.placeholder([ng.Axis("N")])
     draws = x + ng.uniform(x.axes)
     zeros = [np.zeros(length, np.float32) for length in range(2, 4 + MOST_PLANS)]
@@ -1009,8 +1013,9 @@ def test_a_draw_is_one_value_in_a_call(transformer: ng.Transformer) -> None:
     assert ((one >= 0) & (one < 1)).all()
 
 
-def test_plans_for_many_lengths_are_bounded_and_right() -> None:
+def test_plans_for_many_lengths_are_bounded_and_right(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan that was used longest ago is dropped; asking for it again makes it anew."""
+    monkeypatch.setattr(preparation, "MOST_TERMS", 0)
     x = ng.placeholder([ng.Axis("N")])
     with ng.make_transformer("cpu") as transformer:
         double = transformer.computation(x + x, x)

@@ -30,7 +30,7 @@ class Arguments:
     """
 
     def __init__(self, program: Program, arena: int) -> None:
-        self.arena, self.call = aligned_array((arena,), np.uint8), np.zeros(1, np.int64)
+        self.arena, self.call = _memory(program.shared, arena), np.zeros(1, np.int64)
         self._program = program
         self._constants: list[Array] = []
         self._kernels: list[Kernel] = []  # those that others call
@@ -123,3 +123,15 @@ class Arguments:
         addresses = [address_of(a) for a in (*inputs, *results)]
         for slot, number, offset in self._slots:
             arguments[slot] = addresses[number] + offset
+
+
+def _memory(shared: dict[str, Any], size: int) -> Array:
+    """So many bytes, which the programs of a computation use in turns.
+
+    Where one needs more than there is, there is half more from then on: lengths that grow step by step share few.
+    """
+    found = shared.get("arena")
+    if found is None or found.size < size:
+        least = 0 if found is None else found.size + found.size // 2
+        found = shared["arena"] = aligned_array((max(size, least),), np.uint8)
+    return found[:size]
