@@ -15,7 +15,7 @@ from ngraph_rewrite.garbage import no_garbage_collection
 from ngraph_rewrite.lowering.passes import Lowering
 from ngraph_rewrite.lowering.table import user_place
 from ngraph_rewrite.ops.open_places import check_places, open_places
-from ngraph_rewrite.plan.binding import bind_graph, bind_lengths
+from ngraph_rewrite.plan.binding import bind_graph, bind_lengths, closed_terms
 from ngraph_rewrite.plan.shapes import known
 from ngraph_rewrite.ready import Ready, Shapes, Signature, machine_call, same_dtype
 from ngraph_rewrite.runtime.aligned import result_array
@@ -64,6 +64,7 @@ class Preparation:
         self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
         self._shared: dict[str, Any] = {}  # by all that is ready
         self._standing: Standing | None = None
+        self._order: tuple[Sequence[Op], Sequence[Op]] | None = None
         self._words = state.words
         self.latest: Ready | None = None
         self.entry: Any = None
@@ -117,10 +118,10 @@ class Preparation:
         if binding:
             check_places(self._places, binding)
         standing, lowering = self._stood(), self._lowering
-        order = None if standing or self._roots != lowering.roots else lowering.order
+        order, closed = self._ordered(standing, bool(binding))
         try:
             computed = [*standing.roots, *standing.writes]
-            bound = bind_graph(computed, binding, order, lambda term: user_place(lowering.table, term))
+            bound = bind_graph(computed, binding, order, lambda term: user_place(lowering.table, term), closed)
         except NGraphRewriteError:
             bind_graph(self._handles, binding)  # what the user wrote says best what does not fit
             raise
@@ -142,6 +143,14 @@ class Preparation:
         ready = Ready(self._target.executable(program), standing.lowered(bound), program.results, shapes)
         ready.once, ready.inside = standing.values, standing.inside
         return ready
+
+    def _ordered(self, standing: Standing, binding: bool) -> tuple[Sequence[Op], Sequence[Op]]:
+        """All terms of the graph, arguments first, and those that lengths which are bound have no part in."""
+        if self._order is None:
+            lowered = not standing and self._roots == self._lowering.roots
+            order = self._lowering.order if lowered else topological([*standing.roots, *standing.writes])
+            self._order = order, closed_terms(order) if binding else ()
+        return self._order
 
     def _stood(self) -> Standing:
         """The graph, in which what constants alone make was computed, if the target computes by kernels."""
@@ -173,4 +182,4 @@ class Preparation:
         self._ready.clear()
         self._entries.clear()
         self._shared.clear()
-        self.latest = self.entry = self._standing = None
+        self.latest = self.entry = self._standing = self._order = None

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ngraph_rewrite as ng
+from ngraph_rewrite.plan.binding import bind_graph, closed_terms
 from ngraph_rewrite.preparation import MOST_PLANS, Preparation
 from ngraph_rewrite.targets import cpu
 
@@ -74,6 +75,28 @@ def test_lengths_in_any_order_are_right(lengths: list[int]) -> None:
         arrays, x = of_length(n), drawn((3, n))
         close(step()(*arrays), attended(*[a.astype(np.float64) for a in arrays], library=np))
         close(along()(x), summed(x.astype(np.float64), np))
+
+
+def test_terms_that_no_length_has_a_part_in_are_bound_to_themselves() -> None:
+    """And what comes to be equal to one of them is it."""
+    x, y = ng.placeholder((N,)), ng.placeholder((5,))
+    known, number = ng.numpy.tanh(y) * y, ng.numpy.tanh(y[:1])
+    wide, other = ng.numpy.broadcast_to(number, (5,)), ng.numpy.broadcast_to(number, (N,))
+    lowering = ng.make_transformer("cpu").computation((x * known[0], known, wide, other), x, y).lowering
+    closed = closed_terms(lowering.order)
+    bound = [bind_graph(lowering.roots, {"N": 5}, lowering.order, closed=closed)[root] for root in lowering.roots]
+    same = [new is old for new, old in zip(bound, lowering.roots, strict=True)]
+    assert same == [False, True, True, False] and bound[3] is bound[2]
+    assert [term.shape for term in bound] == [(5,)] * 4
+
+
+def test_constants_are_the_same_for_all_lengths() -> None:
+    x, w = ng.placeholder((N, 4)), np.arange(12, dtype=np.float32).reshape(4, 3)
+    computation = ng.make_transformer("cpu").computation(ng.numpy.matmul(x, ng.constant(w)), x)
+    for n in (2, 3):
+        assert computation(np.ones((n, 4), np.float32)).tolist() == [[18.0, 22.0, 26.0]] * n
+    held = [ready.executable._arguments._constants for ready in computation._prepared._ready.values()]
+    assert len(held) == 2 and held[0] and all(a is b for a, b in zip(*held, strict=True))
 
 
 def test_many_lengths_in_turns_are_planned_once_and_share_memory() -> None:

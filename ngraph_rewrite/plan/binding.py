@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ngraph_rewrite.errors import ComputationError, LengthError, NGraphRewriteError
@@ -93,12 +93,14 @@ def bind_graph(
     binding: Mapping[str, int],
     order: Sequence[Op] | None = None,
     place: Callable[[Op], str] = _own_place,
+    closed: Collection[Op] = (),
 ) -> dict[Op, Op]:
     """Each term under `roots` with its lengths bound; equal terms stay one. Where all are known, it is itself.
 
     Args:
         order: All terms under `roots`, in the order in which `topological` gives them, for those who have it.
         place: Where the user built what a term came of, for errors.
+        closed: Terms of one bank that no unknown length has a part in (`closed_terms`): they are themselves.
 
     Raises:
         LengthError: if a length is still unknown.
@@ -111,9 +113,13 @@ def bind_graph(
             _check_known(term.type, term)
         return dict(zip(order, order, strict=True))
     bank = TermBank()
-    bound: dict[Op, Op] = {}
+    for term in closed:
+        bank.keep(term)
+    bound: dict[Op, Op] = dict(zip(closed, closed, strict=True))
     seen: set[TensorType] = set()
     for term in order:
+        if term in bound:
+            continue
         args = tuple([bound[a] for a in term.args])
         try:
             attrs = tuple([_bound(a, binding) for a in term.attrs])
@@ -124,6 +130,29 @@ def bind_graph(
             seen.add(new.type)
             _check_known(new.type, new)
     return bound
+
+
+def closed_terms(order: Iterable[Op]) -> list[Op]:
+    """The terms whose types, attributes and arguments have no unknown length.
+
+    Args:
+        order: All terms of a graph, arguments first.
+    """
+    found: dict[Op, None] = {}
+    for term in order:
+        is_closed = all(arg in found for arg in term.args) and not any(map(_is_open, term.attrs))
+        if is_closed and not any(_is_open(tensor.axes) for tensor in tensors(term.type)):
+            found[term] = None
+    return list(found)
+
+
+def _is_open(attribute: Any) -> bool:
+    """Whether an attribute has an unknown length, which `_bound` would replace."""
+    if isinstance(attribute, Axis):
+        return _is_open(attribute.length) or (attribute.components is not None and _is_open(attribute.components))
+    if isinstance(attribute, Axes) or type(attribute) is tuple:
+        return any(map(_is_open, attribute))
+    return isinstance(attribute, Length)
 
 
 def _check_known(type_: TensorType, term: Op) -> None:

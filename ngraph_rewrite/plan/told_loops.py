@@ -38,7 +38,8 @@ def with_short_loop(nest: MapNest, space: Space) -> MapNest:
     What is left of such a step LLVM computes by halves of a vector, and the last numbers one by one.
     """
     few = _few(space, _most(space))
-    return replace(nest, few=few, filled=not few and prod(space.sizes[:-1]) >= _MANY and _is_filled(nest, space))
+    filled = not few and prod(space.sizes[:-1]) >= _MANY and _is_filled(nest, space)
+    return replace(nest, few=few, filled=filled) if few or filled else nest
 
 
 def _most(space: Space) -> int:
@@ -71,8 +72,8 @@ def with_short_rows(nest: RowNest, space: Space) -> RowNest:
     """As `with_short_loop`, of a nest over rows: these, or those side by side, if there are few."""
     along = nest.reduced[-1]
     few = _along(nest, space) if along else _side_by_side(nest, space)
-    many = along and not few and prod(space.sizes[:-1]) >= _ROWS
-    return replace(nest, few=few, filled=many and _is_filled(nest, space))
+    filled = along and not few and prod(space.sizes[:-1]) >= _ROWS and _is_filled(nest, space)
+    return replace(nest, few=few, filled=filled) if few or filled else nest
 
 
 def _along(nest: RowNest, space: Space) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -152,9 +153,15 @@ def _parts(api: ArrayApi, call: Call) -> list[Word]:
 
 def _function(which: int, header: Word, owned: tuple[object, ...], cache: Cache | None) -> Any:
     """One of the functions, with a header: the tuple that CPython hands it keeps all alive that the header names."""
+    return _new_function()(ctypes.addressof(_methods(cache)[which]), (header, *owned), None)
+
+
+@cache
+def _new_function() -> Any:
+    """What makes a function of a method's description and an object that is handed to it."""
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return new(ctypes.addressof(_methods(cache)[which]), (header, *owned), None)
+    return new
 
 
 _memo: list[tuple[_Method, ...]] = []

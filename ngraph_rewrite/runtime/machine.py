@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from ngraph_rewrite.cache import Cache
 from ngraph_rewrite.errors import KernelError
+from ngraph_rewrite.runtime.aligned import address_of
 from ngraph_rewrite.runtime.compiler import Kernel
 from ngraph_rewrite.runtime.entry import Rows
 from ngraph_rewrite.runtime.pool import Pool, process_pool
@@ -93,7 +94,7 @@ class LaunchTable:
         self.launches = tuple(launches)
         every = list(_flat(self.launches))
         lengths = [len(launch.arguments) for launch in every]
-        self._first = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).tolist()
+        self._first = [*accumulate(lengths, initial=0)]
         flat = [*chain.from_iterable([launch.arguments for launch in every])]
         self.arguments: npt.NDArray[np.int64] = np.array(array("q", flat or [0]))
         self._tables: list[npt.NDArray[np.int64]] = []  # what rows point to
@@ -103,13 +104,13 @@ class LaunchTable:
         self._address, _ = finished(self._table(self.launches, 0, 0))
         self._records_at = self._kept([(record,) for record in self._records])
         self._context = np.array([0, 0, SLICE, 0], dtype=np.int64)
-        self._context_at = int(self._context.ctypes.data)
+        self._context_at = address_of(self._context)
         self.weight, self.shared = _weight(self.launches), _is_shared(self.launches)
         self._unfinished = False
 
     def _table(self, launches: Sequence[Row], slot: int, depth: int) -> Waiting[tuple[int, int]]:
         """The address of the rows of launches whose arguments begin at `slot`, and where they end."""
-        base, rows = self.arguments.ctypes.data, []
+        base, rows = address_of(self.arguments), []
         for one in launches:
             first = slot
             if depth == DEEPEST and not isinstance(one, Launch):
@@ -140,7 +141,7 @@ class LaunchTable:
     def _kept(self, rows: Sequence[tuple[int, ...]]) -> int:
         """The address of a table that lives as long as this one."""
         self._tables.append(np.array(rows or [(0,)], dtype=np.int64))
-        return int(self._tables[-1].ctypes.data)
+        return address_of(self._tables[-1])
 
     def __len__(self) -> int:
         return len(self.launches)
@@ -165,7 +166,7 @@ class LaunchTable:
         count = self._first[launch + 1] - self._first[launch]
         if not 0 <= argument < count:
             raise IndexError(f"launch {launch} has {count} arguments, so none of number {argument}")
-        return int(self._first[launch]) + argument
+        return self._first[launch] + argument
 
     def run(self, threads: int = 1) -> None:
         """Run every launch, with at most so many threads.

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -90,19 +92,30 @@ class Arguments:
         if space == "call":
             return address_of(self.call)
         if space == "product":
-            word, dtype = str(key).split()
-            return product_number(word, dtype, self._program.cache)
+            return self._product(str(key))
         if space == "kernel":
             assert isinstance(key, Source)
             self._kernels.append(compile_kernel(key.text, key.name, self._program.cache))
             return self._kernels[-1].address
         return self._program.seed if space == "seed" else self._program.streams[key]  # type: ignore[index]
 
+    def _product(self, key: str) -> int:
+        """A number or function of products, which is looked up once for all programs of a computation."""
+        found: dict[str, int] = self._program.shared.setdefault("products", {})
+        if key not in found:
+            word, dtype = key.split()
+            found[key] = product_number(word, dtype, self._program.cache)
+        return found[key]
+
     def _constant(self, term: object) -> Array:
         assert isinstance(term, Op)
-        shape = tuple(int(n) for n in term.shape)  # type: ignore[arg-type]
-        self._constants.append(np.ascontiguousarray(term.attrs[0].array(shape)))
-        return self._constants[-1]
+        shape, literal = tuple([int(n) for n in term.shape]), term.attrs[0]  # type: ignore[arg-type]
+        held = self._program.shared.setdefault("constants", WeakValueDictionary())  # as long as programs have them
+        found: Array | None = held.get((literal, shape))
+        if found is None:
+            found = held[literal, shape] = np.ascontiguousarray(literal.array(shape))
+        self._constants.append(found)
+        return found
 
     def seal(self, table: LaunchTable) -> None:
         """Once all is numbered: say where in the arguments of a table the addresses of a call go."""
@@ -113,8 +126,13 @@ class Arguments:
             for slot, number, offset in found
         ]
         self._slots = [((at - begin) // 8, number, offset) for at, number, offset in self.patches]
-        results = len(self._program.results)
-        self._fill = fill_function(inputs, results, self.patches, table.arguments, self._program.cache)
+        self._filled = table.arguments
+
+    @cached_property
+    def _fill(self) -> Any | None:
+        """Machine code that writes addresses, for those who call no machine code that does so itself."""
+        inputs, results = len(self._program.inputs), len(self._program.results)
+        return fill_function(inputs, results, self.patches, self._filled, self._program.cache)
 
     def fill(self, arguments: Array, inputs: Sequence[Array], results: Sequence[Array]) -> None:
         """Write the addresses of a call into the arguments."""

@@ -123,6 +123,12 @@ class TermBank:
                 near[(*key[:-1], stored)] = found
         return found
 
+    def keep(self, term: Op) -> None:
+        """Have a term of another bank as it is, and its type; its arguments are terms of this one by now."""
+        key = (term.args, term.attrs) if term.attrs else term.args
+        self.tables[term.definition].setdefault(key, term)
+        self._interned.setdefault(term.type, term.type)
+
     def adopt(self, term: Op, args: tuple[Op, ...]) -> Op:
         """The bank's own copy of a handle; `args` stand for its arguments, and have their types."""
         definition, attrs = term.definition, term.attrs
