@@ -32,6 +32,20 @@ MOST_PLANS, MOST_TERMS = 32, 1 << 14
 _BESIDE = 8  # what else a plan has takes as much as so many terms
 
 
+class _Stands:
+    """What is ready for a set of shapes.
+
+    Attributes:
+        entry: Machine code that makes a call with those shapes; None where there is none.
+        turn: When it became the latest, by count.
+    """
+
+    __slots__ = ("entry", "ready", "turn")
+
+    def __init__(self, ready: Ready, entry: Any) -> None:
+        self.ready, self.entry, self.turn = ready, entry, 0
+
+
 class Preparation:
     """The plans of a lowering.
 
@@ -60,8 +74,8 @@ class Preparation:
         self._target, self._lowering, self._inputs = target, lowering, inputs
         self._handles, self._roots = handles, list(roots)
         self._state, self._cache, self._threads, self.signature = state, cache, threads, signature
-        self._ready: dict[Shapes, Ready] = {}
-        self._entries: dict[Shapes, Any] = {}  # machine code that makes a call, for each that is ready
+        self._ready: dict[Shapes, _Stands] = {}
+        self._turn = 0
         self._shared: dict[str, Any] = {}  # by all that is ready
         self._standing: Standing | None = None
         self._order: tuple[Sequence[Op], Sequence[Op]] | None = None
@@ -74,24 +88,26 @@ class Preparation:
 
     def find(self, shapes: Shapes) -> Ready:
         """What is ready for a set of shapes; it becomes the latest."""
-        ready = self._ready.pop(shapes, None)
-        if ready is None:
+        found = self._ready.get(shapes)
+        if found is None:
             ready = self.made(shapes)
             while len(self._ready) >= self._most(ready):
-                oldest = next(iter(self._ready))  # the one that was used longest ago
-                del self._ready[oldest], self._entries[oldest]
-            self._entries[shapes] = machine_call(ready, self.signature)
-        self._ready[shapes] = self.latest = ready
-        self.entry = self._entries[shapes]
-        return ready
+                del self._ready[min(self._ready.items(), key=_turn)[0]]  # the one that was used longest ago
+            found = self._ready[shapes] = _Stands(ready, machine_call(ready, self.signature))
+        self._take(found)
+        return found.ready
 
     def other(self, arrays: Sequence[Any]) -> Any | None:
         """Machine code for arrays, if it is ready and not what was asked for last: now it is that."""
-        ready = self._ready.get(tuple([array.shape for array in arrays if type(array) is np.ndarray]))
-        if ready is None or ready is self.latest:
+        found = self._ready.get(tuple([array.shape for array in arrays if type(array) is np.ndarray]))
+        if found is None or found.ready is self.latest:
             return None
-        self.find(ready.given)
-        return self.entry
+        self._take(found)
+        return found.entry
+
+    def _take(self, found: _Stands) -> None:
+        self._turn = found.turn = self._turn + 1
+        self.latest, self.entry = found.ready, found.entry
 
     def _most(self, ready: Ready) -> int:
         """How many sets of lengths may be ready, each about as large as this one."""
@@ -177,9 +193,12 @@ class Preparation:
     def forget(self) -> None:
         """Drop all; the next call prepares it again."""
         self._words = self._state.words
-        for ready in self._ready.values():
-            ready.dropped.value = 1
+        for found in self._ready.values():
+            found.ready.dropped.value = 1
         self._ready.clear()
-        self._entries.clear()
         self._shared.clear()
         self.latest = self.entry = self._standing = self._order = None
+
+
+def _turn(item: tuple[Shapes, _Stands]) -> int:
+    return item[1].turn

@@ -95,7 +95,7 @@ def test_constants_are_the_same_for_all_lengths() -> None:
     computation = ng.make_transformer("cpu").computation(ng.numpy.matmul(x, ng.constant(w)), x)
     for n in (2, 3):
         assert computation(np.ones((n, 4), np.float32)).tolist() == [[18.0, 22.0, 26.0]] * n
-    held = [ready.executable._arguments._constants for ready in computation._prepared._ready.values()]
+    held = [found.ready.executable._arguments._constants for found in computation._prepared._ready.values()]
     assert len(held) == 2 and held[0] and all(a is b for a, b in zip(*held, strict=True))
 
 
@@ -108,7 +108,8 @@ def test_many_lengths_in_turns_are_planned_once_and_share_memory() -> None:
         for x in 2 * arrays:
             assert computation(x)[-1].tolist() == [3.0] * x.shape[1]
     assert made.call_count == computation.stats()["plans"] == MANY
-    memory = {ready.executable._arguments.arena.base.ctypes.data for ready in computation._prepared._ready.values()}
+    plans = [found.ready.executable for found in computation._prepared._ready.values()]
+    memory = {plan._arguments.arena.base.ctypes.data for plan in plans}
     assert 1 < len(memory) < MANY // 8
 
 

@@ -356,7 +356,7 @@ def test_plans_that_are_dropped_are_made_again(monkeypatch: pytest.MonkeyPatch) 
     for length in [1, 2, 3, 4, 1, 3]:
         assert np.array_equal(computation(np.zeros(length, np.float32)), np.ones(length))
         assert np.array_equal(entry(np.zeros(1, np.float32)), np.ones(1))
-        assert len(computation._prepared._ready) == len(computation._prepared._entries) <= 2
+        assert len(computation._prepared) <= 2
 
 
 def test_the_state_is_the_one_that_python_code_has(tmp_path: Any) -> None:
