@@ -348,7 +348,7 @@ class Axes(Immutable):
 
     def bound(self, binding: Mapping[str, int]) -> Axes:
         """These axes with unknown lengths replaced by those in `binding`."""
-        return Axes(_bound_axis(a, binding) for a in self._axes)
+        return Axes([_bound_axis(a, binding) for a in self._axes])
 
 
 # Every `Axes` that anybody holds: so `==` and hashes are those of identity, which cost rewriting nothing.
@@ -368,7 +368,7 @@ def _bound_axis(axis: Axis, binding: Mapping[str, int]) -> Axis:
         values = ", ".join(f"{name} is {binding[name]}" for name in dict.fromkeys(symbols(axis.length)))
         what = f"{called(axis.name)} has the length {axis.length!r}, which is {length} where {values}"
         raise AxesError(what, do="give arguments with which it is at least 0")
-    return axis.with_length(length)
+    return _axis(axis.name, length, axis.roles, None)
 
 
 def _elements(axes: AxesLike) -> Iterable[Axis]:
