@@ -27,7 +27,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.tuples import tensors
 
-# Sets of lengths a computation stays ready for; on the host more, of few terms each: that is 15 megabytes at most.
+# Sets of lengths a computation stays ready for; on the host more, of few terms each: that is about 15 megabytes.
 MOST_PLANS, MOST_TERMS = 32, 1 << 14
 _BESIDE = 8  # what else a plan has takes as much as so many terms
 

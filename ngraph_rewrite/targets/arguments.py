@@ -35,6 +35,8 @@ class Arguments:
         self.arena, self.call = _memory(program.shared, arena), np.zeros(1, np.int64)
         self._program = program
         self._constants: list[Array] = []
+        # By value and shape, as long as any program of the computation has them.
+        self._all_constants = program.shared.setdefault("constants", WeakValueDictionary())
         self._kernels: list[Kernel] = []  # those that others call
         self._begin: dict[tuple[str, object], int] = {}
         self._fixed: dict[Ref, int] = {}
@@ -110,10 +112,9 @@ class Arguments:
     def _constant(self, term: object) -> Array:
         assert isinstance(term, Op)
         shape, literal = tuple([int(n) for n in term.shape]), term.attrs[0]  # type: ignore[arg-type]
-        held = self._program.shared.setdefault("constants", WeakValueDictionary())  # as long as programs have them
-        found: Array | None = held.get((literal, shape))
+        found: Array | None = self._all_constants.get((literal, shape))
         if found is None:
-            found = held[literal, shape] = np.ascontiguousarray(literal.array(shape))
+            found = self._all_constants[literal, shape] = np.ascontiguousarray(literal.array(shape))
         self._constants.append(found)
         return found
 

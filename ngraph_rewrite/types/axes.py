@@ -368,7 +368,7 @@ def _bound_axis(axis: Axis, binding: Mapping[str, int]) -> Axis:
         values = ", ".join(f"{name} is {binding[name]}" for name in dict.fromkeys(symbols(axis.length)))
         what = f"{called(axis.name)} has the length {axis.length!r}, which is {length} where {values}"
         raise AxesError(what, do="give arguments with which it is at least 0")
-    return _axis(axis.name, length, axis.roles, None)
+    return _nameless(length) if axis.name is None and not axis.roles else _axis(axis.name, length, axis.roles, None)
 
 
 def _elements(axes: AxesLike) -> Iterable[Axis]:
