@@ -39,12 +39,12 @@ class Literal:
         data = as_numbers(value, dtype)
         if data.ndim and data.size and _is_uniform(data):
             data = data.reshape(-1)[0].reshape(())
-        self._data = np.array(data, order="C", copy=True)
+        self._data = data if _is_fixed(data) else np.array(data, order="C", copy=True)
         self._data.setflags(write=False)
         self.dtype = self._data.dtype
         self.scalar = self._data.item() if self._data.ndim == 0 else None
         self._number = (self.dtype, self._data.tobytes()) if self.scalar is not None else None
-        self._hash = hash((self.dtype, self._data.shape, crc32(_octets(self._data).data)))
+        self._hash = hash((self.dtype, self._data.shape, _digest(_octets(self._data))))
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -105,6 +105,21 @@ class Literal:
 def _octets(data: NDArray[Any]) -> NDArray[np.uint8]:
     """The bytes of an array that is contiguous, without a copy."""
     return data.reshape(-1).view(np.uint8)
+
+
+def _is_fixed(data: NDArray[Any]) -> bool:
+    """Whether an array is such as a copy would be, and nobody can change it: ``bytes`` hold its elements alone."""
+    if not (data.flags.c_contiguous and data.flags.aligned):
+        return False
+    owner: Any = data
+    while isinstance(owner, np.ndarray) and not owner.flags.writeable:
+        owner = owner.base
+    return isinstance(owner, bytes) and len(owner) == data.nbytes
+
+
+def _digest(octets: NDArray[np.uint8]) -> int:
+    """A number for some bytes: of many, of every so many-th, as to read all weights of a model takes long."""
+    return crc32(np.ascontiguousarray(octets[:: len(octets) >> 18 | 1]).data)
 
 
 def _is_uniform(data: NDArray[Any]) -> bool:

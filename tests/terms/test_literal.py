@@ -67,6 +67,28 @@ def test_a_literal_does_not_change_with_its_array() -> None:
         literal.array((2,))[0] = 5.0
 
 
+def test_what_bytes_hold_is_not_copied_unless_something_else_could_be_changed() -> None:
+    """A read-only view of an array that is not, or a part of bytes, which would keep the rest."""
+    held = np.arange(6.0).tobytes()
+    whole = np.frombuffer(held).reshape(2, 3)
+    assert np.shares_memory(Literal(whole).array((2, 3)), whole)
+    own = np.arange(6.0).reshape(2, 3)
+    fixed = own.view()
+    fixed.setflags(write=False)
+    for one in (fixed, whole.T, whole[1:], np.frombuffer(b"." + held, offset=1)):
+        assert not np.shares_memory(Literal(one).array(one.shape), one)
+        assert Literal(one) == Literal(one.copy())
+
+
+def test_large_literals_differ_wherever_they_do() -> None:
+    """Also where their hashes do not look."""
+    a = np.arange(2**18)
+    for place in (0, 1, 2**17 + 1, 2**18 - 1):
+        b = a.copy()
+        b[place] += 1
+        assert Literal(a) != Literal(b) and Literal(b) == Literal(b.copy())
+
+
 @given(st.sampled_from(DTYPES), st.one_of(st.booleans(), st.integers(-128, 255), st.floats()))
 def test_a_literal_is_the_number_it_was_made_of(dtype: np.dtype[Any], number: float) -> None:
     try:
