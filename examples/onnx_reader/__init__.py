@@ -23,7 +23,10 @@ from onnx_reader import (  # noqa: F401  each fills the table
     regions,
     resizing,
     signals,
+    supports,
+    tabular,
     training,
+    trees,
     windows,
 )
 from onnx_reader.reading import Model, read
