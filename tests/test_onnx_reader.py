@@ -36,7 +36,6 @@ DRAWS = re.compile("test_bernoulli|test_training_dropout(_default)?(_mask)?$")
 REASONS = {
     "a dtype that the library lacks": "the dtype ",
     "an operator without a function": "is not supported",
-    "a shape that depends on values": "how many boxes",
 }
 # An operator of each kind, and what only kernels could have wrong.
 COMPILED = (
@@ -493,6 +492,19 @@ def test_a_shape_that_is_computed_may_be_given() -> None:
     assert made(text, known={"shape": [2, 3]}).outputs["y"].shape == (2, 3)
 
 
+@pytest.mark.parametrize("most", [2, 6])
+def test_boxes_that_values_choose_are_at_most_so_many(most: int) -> None:
+    """Of any number of samples and boxes. Behind those that are chosen there are rows of -1."""
+    case = cases()["test_nonmaxsuppression_two_batches"]
+    given = dict(zip([i.name for i in case.model.graph.input], arrays(case.data_sets[0][0]), strict=True))
+    (wanted,) = arrays(case.data_sets[0][1])
+    known = {n: given.pop(n) for n in ("max_output_boxes_per_class", "score_threshold")}
+    model = reader.read(with_lengths(case.model, given, False), known=known, most={"selected_indices": most})
+    for target in ("reference", "cpu"):
+        (found,) = computed(model, given, target)
+        assert_array_equal(found, [*wanted, *[[-1] * 3] * most][:most])
+
+
 # -- what the text of an operator says, and none of ONNX's tests asks -----------------------------------------
 
 # For each sentence the operator set, a graph, its arguments, and its results.
@@ -786,6 +798,8 @@ def test_lengths_that_exporters_leave_without_a_name_are_not_one() -> None:
 
 REFUSED = {
     "agraph (float[3] x) => (int64[1, n] y) { y = NonZero (x) }": "the input x is computed by the model",
+    "agraph (float[1, 9, 4] x, float[1, 2, 9] z) => (int64[n, 3] y) {\n"
+    "y = NonMaxSuppression (x, z) }": r"(?s)how many boxes.*at most: read\(model, most=.*give the value of x",
     "agraph (float[n] x) => (float[m] y) { s = Shape (x)\n k = Constant <value_int = 0> ()\n n = Gather (s, k)\n"
     "end = Cast <to = 1> (n)\n a = Constant <value_float = 0.5> ()\n b = Constant <value_float = 1.0> ()\n"
     "y = Range (a, end, b) }": "a range of parts of one",

@@ -10,6 +10,7 @@ from onnx_reader import (  # noqa: F401  each fills the table
     activations,
     arrangement,
     attention,
+    boxes,
     control,
     elementwise,
     fused,

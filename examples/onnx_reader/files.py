@@ -30,7 +30,7 @@ def located(error: ng.NGraphRewriteError, node: onnx.NodeProto, inputs: Sequence
         return error
     where = f"the node {node.name or '(no name)'}: {', '.join(node.output)} = {node.op_type}({', '.join(node.input)})"
     if isinstance(error, NotKnown):
-        return NotKnown(error.what, error.value, where)
+        return NotKnown(error.what, error.value, where, error.first)
     lengths = [v.reshape(-1) for v in inputs if isinstance(v, np.ndarray) and v.dtype == object]
     names = _uncertain(lengths + [v.shape for v in inputs if isinstance(v, ng.Op)])
     unsure = isinstance(error, ng.AxesError) or isinstance(error, ng.LengthError) and not error.do

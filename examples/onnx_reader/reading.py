@@ -60,6 +60,7 @@ def read(
     known: Mapping[str, Any] | None = None,
     lengths: Mapping[str, int | ng.Length] | None = None,
     trainable: bool = True,
+    most: Mapping[str, int] | None = None,
 ) -> Model:
     """A model as terms.
 
@@ -71,6 +72,8 @@ def read(
             may need a multiple: ``{"height": 32 * ng.Length.symbol("n")}``.
         trainable: Whether floats that the model brings are variables. Else they are constants, and what is computed
             of them alone is computed now.
+        most: How many rows there are at most of a result of `NonMaxSuppression`, by its name, such as
+            ``{"selected_indices": 100}``. It has so many rows then, of which those that are none are of -1.
 
     Raises:
         ModelError: for an operator, an attribute or a dtype that is not supported.
@@ -79,10 +82,12 @@ def read(
     if isinstance(source, str | os.PathLike):
         source = onnx.load(source)
     model = onnx.load_from_string(source) if isinstance(source, bytes) else source
+    if more := (most or {}).keys() - {n.output[0] for n in model.graph.node if n.op_type == "NonMaxSuppression"}:
+        raise ModelError(f"most: no NonMaxSuppression of the graph gives {', '.join(sorted(more))}")
     functions = {(f.domain, f.name, f.overload): f for f in model.functions}
     arrays: dict[ng.Op, np.ndarray] = {}
     versions = {domain(o.domain): o.version for o in model.opset_import}
-    walk = Walk(versions, functions, arrays, products=Products(arrays))
+    walk = Walk(versions, functions, arrays, products=Products(arrays), most=most or {})
     values: dict[str, Value] = dict(walk.weights(model.graph, trainable))
     tensors = {i.name for i in model.graph.input if i.type.HasField("tensor_type")}
     values |= {n: np.asarray(v) if n in tensors else v for n, v in (known or {}).items()}
@@ -114,6 +119,7 @@ class Walk:
     arrays: dict[ng.Op, np.ndarray]
     counts: dict[ng.Op, np.ndarray] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
     products: Products = field(kw_only=True)
 
     def weights(self, graph: onnx.GraphProto, trainable: bool) -> dict[str, Value]:
@@ -202,6 +208,7 @@ class Walk:
         given = [self.known(v, n) if n in entry.known else v for v, n in zip(inputs, entry.names, strict=False)]
         own = [a for a in entry.asks if a not in attributes]
         asked = {"outputs": len(node.output), "opset": self.versions.get(domain(node.domain), 1), "scope": scope}
+        asked |= {"most": self.most.get(node.output[0]), "name": node.output[0]}
         found = entry.function(*given, *inputs[len(given) :], **attributes, **{a: asked[a] for a in own})
         return found if isinstance(found, tuple) else (found,)
 

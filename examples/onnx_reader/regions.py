@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -70,12 +69,3 @@ def deform_conv(
     filters = np.reshape(w, (group, w.shape[0] // group, *w.shape[1:]))
     y = np.reshape(ng.numpy.einsum("ngcijxy,gkcij->ngkxy", parts, filters), (n, w.shape[0], rows, columns))
     return y if b is None else y + np.reshape(b, (-1, 1, 1))
-
-
-@op("NonMaxSuppression")
-def non_max_suppression(*_: Any, center_point_box: int = 0) -> Value:
-    """How many boxes are left nobody knows before."""
-    raise ModelError(
-        "NonMaxSuppression: how many boxes it gives depends on values",
-        do="end the model before it: onnx.utils.extract_model",
-    )

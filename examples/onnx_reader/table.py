@@ -26,11 +26,11 @@ class ModelError(ng.NGraphRewriteError):
 class NotKnown(ModelError):
     """What has to be known while a model is read is computed by it, from the inputs of these names."""
 
-    def __init__(self, what: str, value: Value, where: str | None = None) -> None:
-        self.value = value
+    def __init__(self, what: str, value: Value, where: str | None = None, first: str = "") -> None:
+        self.value, self.first = value, first
         self.inputs = [t.name for t in ng.topological([value]) if t.definition.name == "core.placeholder"]
         given = f"the value of {', '.join(self.inputs)}" if self.inputs else "what it is computed of"
-        do = f"give {given}: read(model, known={{...}}), or end the model before it: onnx.utils.extract_model"
+        do = f"{first}give {given}: read(model, known={{...}}), or end the model before it: onnx.utils.extract_model"
         super().__init__(what, where=where, do=do)
 
 
@@ -40,7 +40,8 @@ class Entry(NamedTuple):
     Attributes:
         known: The names of inputs that have to be known.
         asks: What the function is given, too, unless an attribute has that name: how many ``outputs`` there are, the
-            ``opset``, and the ``scope``, which has all values of the graph by their names.
+            ``opset``, the ``scope``, which has all values of the graph by their names, and how many rows there are at
+            ``most`` of the first output, whose ``name`` it has.
     """
 
     since: int
@@ -80,7 +81,7 @@ def _entry(since: int, function: Callable[..., Any], known: str, like: Callable[
     names = tuple(p.name for p in every if p.kind is p.POSITIONAL_OR_KEYWORD)
     more = inspect.signature(like).parameters.values() if like else ()
     keywords = {p.name for p in (*every, *more) if p.kind is p.KEYWORD_ONLY}
-    asks = tuple(sorted(keywords & {"outputs", "opset", "scope"}))
+    asks = tuple(sorted(keywords & {"outputs", "opset", "scope", "most", "name"}))
     return Entry(since, function, tuple(known.split()), asks, names, frozenset(keywords - set(asks)))
 
 
