@@ -692,6 +692,13 @@ SAID: dict[str, tuple[int, str, dict[str, Any], list[Any]]] = {
         17, "agraph (float[1, 2, 1] x, int64 k) => (float[1, 1, 2, 2] y) { y = STFT (x, k) }",
         {"x": np.array([[[3], [1]]], "f"), "k": np.array(1)}, [np.array([[[[4, 0], [2, 0]]]], "f")],
     ),
+    "regions that the model computes may be of any image": (
+        16, """agraph (float[2, 1, 2, 2] x, float[r, 4] b, int64[r] i) => (float[r, 1, 1, 2] y) {
+            y = RoiAlign <output_width = 2, sampling_ratio = 1> (x, b, i) }""",
+        {"x": np.array([[[[0, 1], [0, 1]]], [[[5, 5], [5, 5]]]], "f"), "b": np.array([[0, 0, 2, 2]] * 3, "f"),
+         "i": np.array([1, 0, 1])},
+        [np.array([[[[5, 5]]], [[[0, 1]]], [[[5, 5]]]], "f")],
+    ),
     "behind the border is what is at the border": (
         20, """agraph (float[1, 1, 1, 2] x, float[1, 1, 2, 2] g) => (float[1, 1, 1, 2] y) {
             y = GridSample <mode = "cubic", padding_mode = "border"> (x, g) }""",
@@ -798,6 +805,8 @@ def test_lengths_that_exporters_leave_without_a_name_are_not_one() -> None:
 
 REFUSED = {
     "agraph (float[3] x) => (int64[1, n] y) { y = NonZero (x) }": "the input x is computed by the model",
+    "agraph (float[1, 1, 4, 4] x, float[2, 4] r, int64[2] i) => (float[2, 1, 1, 1] y) {\n"
+    "y = RoiAlign (x, r, i) }": "(?s)without a sampling_ratio.*give the value of r",
     "agraph (float[1, 9, 4] x, float[1, 2, 9] z) => (int64[n, 3] y) {\n"
     "y = NonMaxSuppression (x, z) }": r"(?s)how many boxes.*at most: read\(model, most=.*give the value of x",
     "agraph (float[n] x) => (float[m] y) { s = Shape (x)\n k = Constant <value_int = 0> ()\n n = Gather (s, k)\n"

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 import ngraph_rewrite as ng
-from onnx_reader.table import ModelError, Value, known_length, op, term
+from onnx_reader.table import ModelError, NotKnown, Value, is_term, known_length, op, term
 from onnx_reader.windows import slide
 
 Numbers = list[int] | None
@@ -21,31 +22,45 @@ def pixels(x: Value, places: Value, beyond: str) -> ng.Op:
     return ng.grid_sample(x, np.stack(along, axis=-1), "linear", beyond, "corners")
 
 
-@op("RoiAlign", known="rois")
+@op("RoiAlign")
 def roi_align(
     x: Value, rois: Value, batch: Value, *, coordinate_transformation_mode: str = "half_pixel", mode: str = "avg",
     output_height: int = 1, output_width: int = 1, sampling_ratio: int = 0, spatial_scale: float = 1.0, opset: int,
 ) -> Value:  # fmt: skip
-    """Each region as an image of one size, of which a pixel is the mean of some places in its part."""
+    """Each region as an image of one size, of which a pixel is the mean of some places in its part.
+
+    Without a sampling_ratio there are more places in larger regions, which have to be known then.
+    """
     if mode != "avg":
         raise ModelError(f"RoiAlign with the mode {mode} is not supported")
+    if not sampling_ratio and is_term(rois):
+        raise NotKnown("the input rois is computed by the model, and without a sampling_ratio has to be known", rois)
     half = opset >= 16 and coordinate_transformation_mode == "half_pixel"
-    found = []
-    for k, roi in enumerate(np.asarray(rois, np.float64)):
-        first, last = ((roi[2 * i : 2 * i + 2][::-1] * spatial_scale - (0.5 if half else 0)) for i in (0, 1))
-        size = last - first if half else np.maximum(last - first, 1)
-        parts = size / (output_height, output_width)
-        counts = [sampling_ratio or math.ceil(p) for p in parts]
-        rows, columns = (
-            f + (np.arange(m * c) + 0.5) * p / c
-            for f, m, c, p in zip(first, (output_height, output_width), counts, parts, strict=True)
-        )
-        spots = np.stack(np.meshgrid(rows, columns, indexing="ij"), -1)[None]
-        shown = pixels(term(x)[batch[k : k + 1]], spots.astype(x.dtype), "edge")
-        outside = (spots < -1).any(-1) | (spots > x.shape[2:]).any(-1)
-        shape = (1, x.shape[1], output_height, counts[0], output_width, counts[1])
-        found.append(np.mean(np.reshape(np.where(outside, 0, shown), shape), axis=(3, 5)))
-    return np.concatenate(found)
+    ends = np.reshape(rois, (-1, 2, 2))[..., ::-1] * np.float32(spatial_scale) - np.float32(0.5 if half else 0)
+    first, size = ends[:, 0], ends[:, 1] - ends[:, 0]
+    size = size if half else np.maximum(size, 1)
+    parts = size / np.array([output_height, output_width], np.float32)
+    shape = (output_height, output_width)
+    if sampling_ratio:
+        return _regions(x, batch, first, parts, shape, (sampling_ratio,) * 2)
+    each = [(slice(k, k + 1), [math.ceil(p) for p in parts[k]]) for k in range(len(parts))]
+    return np.concatenate([_regions(x, batch[s], first[s], parts[s], shape, counts) for s, counts in each])
+
+
+def _regions(x: Value, batch: Value, first: Value, parts: Value, shape: Sequence[int], counts: Sequence[int]) -> Value:
+    """Regions that begin at `first`, whose pixels are means of as many places as `counts` says."""
+    rows, columns = (
+        first[:, k, None] + (np.arange(m * c, dtype=np.float32) + 0.5) * parts[:, k, None] / c
+        for k, (m, c) in enumerate(zip(shape, counts, strict=True))
+    )
+    many, high, wide = first.shape[0], rows.shape[1], columns.shape[1]
+    whole = [ng.numpy.broadcast_to(v, (many, high, wide)) for v in (rows[:, :, None], columns[:, None])]
+    spots, alone = np.stack(whole, -1), x.shape[0] == 1
+    shown = pixels(term(x) if alone else term(x)[batch], spots[None] if alone else spots, "edge")
+    shown = np.moveaxis(shown[0], 0, 1) if alone else shown
+    outside = np.any((spots < -1) | (spots > np.array(x.shape[2:], np.float32)), axis=-1)
+    split = (many, x.shape[1], shape[0], counts[0], shape[1], counts[1])
+    return np.mean(np.reshape(np.where(outside[:, None], 0, shown), split), axis=(3, 5))
 
 
 @op("DeformConv")
