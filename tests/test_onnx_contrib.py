@@ -437,6 +437,70 @@ def test_a_cache_grows_by_lengths_that_each_call_shows(one: bool) -> None:
             close(cache[0], whole[0])
 
 
+# -- experts ------------------------------------------------------------------------------------------------
+
+
+def asked(x: Any, router: Any, k: int, normalized: bool, expert: Any) -> Any:
+    """What the best `k` experts make of each word, by their shares of all experts, or of these."""
+    found = np.zeros(x.shape)
+    for t, (word, scores) in enumerate(zip(x.astype(float), router.astype(float), strict=True)):
+        best = np.argsort(-scores, kind="stable")[:k]
+        shares = softmax(scores)[best]
+        for e, share in zip(best, shares / shares.sum() if normalized else shares, strict=True):
+            found[t] += share * expert(e, word)
+    return found
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_words_ask_a_few_experts(gated: bool) -> None:
+    """One hidden layer each, which another may gate."""
+    random = np.random.default_rng(10)
+    x, router, w1, b1, w2, b2, w3 = (
+        floats(random, *s) for s in ((5, 6), (5, 3), (3, 8, 6), (3, 8), (3, 6, 8), (3, 6), (3, 8, 6))
+    )
+    given = [x, router, w1, b1, w2, b2, *([w3] if gated else [])]
+
+    def expert(e: int, word: Any) -> Any:
+        y = w1[e] @ word + b1[e]
+        y = y / (1 + np.exp(-y)) * (w3[e] @ word) if gated else np.maximum(y, 0)
+        return w2[e] @ y + b2[e]
+
+    how = {"k": 2, "activation_type": "silu" if gated else "relu", "normalize_routing_weights": int(gated)}
+    known = range(2, len(given))
+    close(run("MoE", given, known=known, target="cpu", **how)[0], asked(x, router, 2, gated, expert))
+    whole = x.reshape(1, 5, 6)
+    close(run("MoE", [whole, *given[1:]], known=known, **how)[0][0], asked(x, router, 2, gated, expert))
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_weights_of_experts_may_be_of_four_bits(blocks: bool) -> None:
+    """One scale for a row, or one for each block of it, with a zero; of two halves of a layer one gates the other."""
+    random, many = np.random.default_rng(11), 2 if blocks else 1
+    x, router, b1 = (floats(random, *s) for s in ((4, 32), (4, 3), (3, 64)))
+    w1, w2 = (random.integers(0, 256, s, np.uint8) for s in ((3, 64, 16), (3, 32, 16)))
+    s1, s2 = (0.1 * np.abs(floats(random, 3, n, *([2] if blocks else []))) for n in (64, 32))
+    z1, z2 = (random.integers(0, 256, (3, n, 1), np.uint8) if blocks else None for n in (64, 32))
+
+    def whole(w: Any, s: Any, z: Any) -> Any:
+        zero = 8 if z is None else numbers_of(z, 4)[..., None]
+        steps = numbers_of(w, 4).reshape(*w.shape[:2], many, -1).astype(float) - zero
+        return (steps * s.reshape(*w.shape[:2], many, 1)).reshape(*w.shape[:2], -1)
+
+    first, second = whole(w1, s1, z1), whole(w2, s2, z2)
+
+    def expert(e: int, word: Any) -> Any:
+        y = first[e] @ word + b1[e]
+        gate, up = np.minimum(y[::2], 1.5), np.clip(y[1::2], -1.5, 1.5)
+        return second[e] @ (gate / (1 + np.exp(-1.7 * gate)) * (up + 1))
+
+    given = [x, router, w1, s1, b1, w2, s2, None, None, None, None, z1, z2]
+    how = {"k": 2, "normalize_routing_weights": 1, "activation_type": "swiglu", "swiglu_fusion": 1,
+           "activation_alpha": 1.7, "activation_beta": 1.0, "swiglu_limit": 1.5,
+           **({"block_size": 16} if blocks else {})}  # fmt: skip
+    known = [k for k, v in enumerate(given) if k > 1 and v is not None]
+    close(run("QMoE", given, known=known, **how)[0], asked(x, router, 2, True, expert))
+
+
 # -- several in one -----------------------------------------------------------------------------------------
 
 
@@ -479,6 +543,8 @@ def test_products_with_an_activation_and_with_batches_in_between() -> None:
 
 # For each operator inputs and attributes, and what is said of them.
 REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "MoE": ([np.zeros((1, 2), "f"), np.zeros((1, 3), "f"), np.zeros((3, 4, 2), "f"), None, np.zeros((3, 2, 4), "f")],
+            {"use_sparse_mixer": 1}, "a sparse mixer"),
     "MatMulNBits": ([np.zeros((2, 16), "f"), np.zeros((3, 1, 6), np.uint8), np.zeros((3, 1), "f")],
                     {"K": 16, "N": 3, "bits": 3, "block_size": 16}, "other than 2, 4 or 8 bits"),
     "Attention": ([np.zeros((1, 2, 4), "f"), np.zeros((4, 24), "f"), np.zeros(24, "f")],
@@ -495,5 +561,5 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_read_is_refused_with_its_place(name: str) -> None:
     inputs, how, words = REFUSED[name]
-    with pytest.raises(reader.ModelError, match=f"(?s){words}.*is not supported.*at the node.*{name}"):
+    with pytest.raises(reader.ModelError, match=f"(?s){words}.*(is|are) not supported.*at the node.*{name}"):
         run(name, inputs, **how)

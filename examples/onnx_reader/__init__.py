@@ -13,6 +13,7 @@ from onnx_reader import (  # noqa: F401  each fills the table
     boxes,
     control,
     elementwise,
+    experts,
     fused,
     grouped,
     indexing,

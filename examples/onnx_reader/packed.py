@@ -112,6 +112,17 @@ def _floats(numbers: Value, scale: Value, zero: Value) -> Value:
     return np.reshape(steps * scale[..., None], (numbers.shape[0], numbers.shape[1] * numbers.shape[2]))
 
 
+def floats_of(packed: Value, scale: Value, zero: Value, bits: int) -> Value:
+    """Rows (N, bytes) as floats, whose blocks have scales (N, blocks) and zeros; or which have one each, (N,)."""
+    if bits not in (2, 4, 8):
+        raise ModelError(f"weights of {bits} bits are not supported")
+    rows = packed.shape[0]
+    scale = np.reshape(scale, (rows, -1))
+    alone = zero is not None and len(zero.shape) == 1
+    own = unpacked(zero, bits)[:rows, None] if alone else _zeros(zero, rows, scale.shape[1], bits)
+    return _floats(np.reshape(unpacked(packed, bits), (*scale.shape, -1)), scale, cast(own, scale.dtype))
+
+
 @op("com.microsoft.GatherBlockQuantized")
 def gather_block_quantized(
     x: Value, indices: Value, scale: Value, zero: Value = None, *, bits: int = 4, block_size: int = 128,
