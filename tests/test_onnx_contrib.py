@@ -479,10 +479,10 @@ def test_weights_of_experts_may_be_of_four_bits(blocks: bool) -> None:
     x, router, b1 = (floats(random, *s) for s in ((4, 32), (4, 3), (3, 64)))
     w1, w2 = (random.integers(0, 256, s, np.uint8) for s in ((3, 64, 16), (3, 32, 16)))
     s1, s2 = (0.1 * np.abs(floats(random, 3, n, *([2] if blocks else []))) for n in (64, 32))
-    z1, z2 = (random.integers(0, 256, (3, n, 1), np.uint8) if blocks else None for n in (64, 32))
+    z1, z2 = (random.integers(0, 256, (3, n, 1) if blocks else (3, n // 2), np.uint8) for n in (64, 32))
 
     def whole(w: Any, s: Any, z: Any) -> Any:
-        zero = 8 if z is None else numbers_of(z, 4)[..., None]
+        zero = numbers_of(z, 4).reshape(*w.shape[:2], many, 1)
         steps = numbers_of(w, 4).reshape(*w.shape[:2], many, -1).astype(float) - zero
         return (steps * s.reshape(*w.shape[:2], many, 1)).reshape(*w.shape[:2], -1)
 
@@ -527,6 +527,48 @@ def test_normalization_of_a_sum_and_of_what_words_stand_for() -> None:
     close(total, wanted)
     close(y, normal(wanted) * scale + bias)
     assert sizes.dtype == np.int32 and sizes.tolist() == [5, 3]
+
+
+def test_words_may_stand_for_integers() -> None:
+    """With a scale and a zero for each table, and for the two vectors of a normalization."""
+    random = np.random.default_rng(12)
+    ids, kinds = random.integers(0, 9, (2, 5), np.int32), random.integers(0, 2, (2, 5), np.int32)
+    tables = [integers(np.uint8, *s) for s in ((9, 8), (6, 8), (2, 8), (8,), (8,))]
+    scales, zeros = [np.float32(0.01 * k) for k in range(1, 6)], [np.uint8(100 + k) for k in range(5)]
+    whole = [stands_for(v, s, float(z)) for v, s, z in zip(tables, scales, zeros, strict=True)]
+    y, _ = run("QEmbedLayerNormalization", [ids, kinds, *tables, None, *scales, *zeros], 2, epsilon=1e-5)
+    close(y, normal(whole[0][ids] + whole[1][:5] + whole[2][kinds]) * whole[3] + whole[4])
+
+
+@pytest.mark.parametrize("last", [0, 1])
+def test_groups_of_channels_are_normalized(last: int) -> None:
+    """After something was added to them, and before an activation."""
+    random = np.random.default_rng(13)
+    x, skip, bias, scale, shift = (floats(random, *s) for s in ((2, 4, 3, 3), (2, 4), (4,), (4,), (4,)))
+    total = x + skip[..., None, None] + bias[:, None, None].astype(float)
+    y = normal(total.reshape(2, 2, -1), 1e-5).reshape(x.shape) * scale[:, None, None] + shift[:, None, None]
+    turn = (lambda v: np.moveaxis(v, 1, -1)) if last else (lambda v: v)
+    given, how = [turn(x).copy(), scale, shift, skip, bias], {"groups": 2, "channels_last": last}
+    found, added = run("SkipGroupNorm", given, 2, activation=1, **how)
+    close(found, turn(y / (1 + np.exp(-y))))
+    close(added, turn(total))
+    close(run("GroupNorm", [turn(total).astype("f"), scale, shift], activation=0, **how)[0], turn(y))
+
+
+def test_sums_halves_and_distances() -> None:
+    random = np.random.default_rng(14)
+    x, y, b = floats(random, 2, 3, 4), floats(random, 2, 3, 4), floats(random, 4)
+    close(run("BiasAdd", [x, b, y])[0], x.astype(float) + b + y)
+    (gated,) = run("BiasSplitGelu", [x, b])
+    close(gated, (x + b)[..., :2].astype(float) * run("Gelu", [(x + b)[..., 2:]])[0])
+    apart = ((x[0][:, None].astype(float) - y[0]) ** 2).sum(-1)
+    close(run("CDist", [x[0], y[0]])[0], apart)
+    close(run("CDist", [x[0], y[0]], metric="euclidean")[0], np.sqrt(apart))
+    close(run("Inverse", [x[:, :, :3]])[0], np.linalg.inv(x[:, :, :3].astype(float)))
+    image, w, z = floats(random, 1, 4, 4, 3), floats(random, 2, 3, 3, 3), floats(random, 1, 2, 2, 2)
+    (wanted,) = run("Conv", [image.transpose(0, 3, 1, 2).copy(), w], domain="")
+    found = run("NhwcFusedConv", [image, w, None, z], activation="Relu")[0]
+    close(found, np.maximum(wanted.transpose(0, 2, 3, 1) + z, 0))
 
 
 def test_products_with_an_activation_and_with_batches_in_between() -> None:

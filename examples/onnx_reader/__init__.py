@@ -15,6 +15,7 @@ from onnx_reader import (  # noqa: F401  each fills the table
     elementwise,
     experts,
     fused,
+    fused_images,
     grouped,
     indexing,
     packed,

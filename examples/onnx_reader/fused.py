@@ -10,6 +10,7 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from onnx_reader import activations as own
+from onnx_reader.qlinear import one
 from onnx_reader.quantized import dequantize, matmul_integer
 from onnx_reader.recurrent import lstm
 from onnx_reader.reducing import gemm, layer_normalization, statistics_of
@@ -86,7 +87,36 @@ def _chosen(table: Value, places: Value) -> Value:
     return space(table, places).take(table, places, axis=0)
 
 
-@op("com.microsoft.FusedMatMul")
+@op("com.microsoft.QEmbedLayerNormalization")
+def quantized_embed_layer_normalization(
+    ids: Value, segments: Value, words: Value, places: Value, kinds: Value, scale: Value, shift: Value, mask: Value,
+    *numbers: Value, epsilon: float = 1e-12, outputs: int,
+) -> Any:  # fmt: skip
+    """Of integers, whose scales are the first five of the numbers, and whose zeros the others."""
+    tables = (words, places, kinds, scale, shift)
+    whole = [
+        None if v is None else dequantize(v, one(s), one(z))
+        for v, s, z in zip(tables, numbers, numbers[5:], strict=False)
+    ]
+    return embed_layer_normalization(ids, segments, *whole, mask, epsilon=epsilon, outputs=outputs)
+
+
+@op("com.microsoft.CDist")
+def distances(x: Value, y: Value, *, metric: str = "sqeuclidean") -> Value:
+    """Of each row from each other row."""
+    if metric not in ("euclidean", "sqeuclidean"):
+        raise ModelError(f"CDist with the metric {metric} is not supported")
+    apart = np.expand_dims(x, 1) - np.expand_dims(y, 0)
+    square = np.sum(apart * apart, axis=-1)
+    return np.sqrt(square) if metric == "euclidean" else square
+
+
+@op("com.microsoft.Inverse")
+def inverse(x: Value) -> Value:
+    return np.linalg.inv(x)
+
+
+@op("com.microsoft.FusedMatMul", "com.microsoft.TransposeMatMul")
 def fused_matmul(
     x: Value, y: Value, *, alpha: float = 1.0, transA: int = 0, transB: int = 0, transBatchA: int = 0,
     transBatchB: int = 0,
