@@ -390,6 +390,50 @@ def test_heads_of_queries_share_keys_in_a_cache(name: str, room: int, batch: int
                 assert_array_equal(one[b, :, : sizes[b]], other[b, :, : sizes[b]])
 
 
+@pytest.mark.parametrize("room", [3, 5])
+def test_a_cache_may_keep_a_window(room: int) -> None:
+    """Of the last three words, or some more; where there is no room for the next it drops as many as it may."""
+    random, stop = np.random.default_rng(15), 0
+    every = [floats(random, 1, 12, n * 8) for n in (4, 2, 2)]
+    cache = [np.full((1, 2, room, 8), 7, "f") for _ in range(2)]
+    for words in (2, 4, 1, 1, 3):
+        new, stop = [x[:, stop : stop + words].copy() for x in every], stop + words
+        given = [*new, *cache, np.array([stop - 1], np.int32), np.array([stop], np.int32)]
+        how = {"num_heads": 4, "kv_num_heads": 2, "local_window_size": 3, "sliding_window_cache": 1}
+        found, *cache = run("GroupQueryAttention", given, 3, known=(6,), **how)
+        whole, spare = [apart(x[:, :stop], 2) for x in every[1:]], room - 2
+        close(found, grouped(apart(new[0], 4), *whole, [stop], local_window_size=3))
+        left = stop - spare * max(-(-(stop - room) // spare), 0)
+        for one, other in zip(cache, whole, strict=True):
+            assert_array_equal(one[:, :, :left], other[:, :, stop - left :])
+
+
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("bits", [8, 4])
+def test_a_cache_may_be_of_integers(bits: int, each: bool) -> None:
+    """With one scale, or one for each number of a head; new words are seen as they are stored."""
+    random, least = np.random.default_rng(16), -(2 ** (bits - 1))
+    q, *new = (floats(random, 2, 3, n * 8) for n in (4, 2, 2))
+    scales = [np.linspace(1, 2, 16 if each else 1, dtype="f") / (60 if bits == 8 else 3)] * 2
+    scales = [s.reshape(1, 2, 1, 8) if each else s for s in scales]
+    old = [random.integers(least, -least, (2, 2, 5, 8)) for _ in range(2)]
+    whole = [np.concatenate([p, np.clip(np.round(apart(x, 2) / s), least, -least - 1)], 2)
+             for p, x, s in zip(old, new, scales, strict=True)]  # fmt: skip
+
+    def stored(x: Any) -> Any:
+        x = x.astype(int)
+        return x.astype(np.int8) if bits == 8 else (x[..., ::2] + 8 | (x[..., 1::2] + 8) << 4).astype(np.uint8)
+
+    given = [q, *new, *map(stored, old), np.array([7, 7], np.int32), np.array([8], np.int32), *[None] * 5, *scales]
+    kind = "PER_CHANNEL" if each else "PER_TENSOR"
+    how = {"num_heads": 4, "kv_num_heads": 2, "kv_cache_bit_width": bits, "k_quant_type": kind, "v_quant_type": kind}
+    found, *cache = run("GroupQueryAttention", given, 3, known=(6,), **how)
+    for one, other in zip(cache, whole, strict=True):
+        assert one.dtype == stored(other).dtype
+        assert_array_equal(one, stored(other))
+    close(found, grouped(apart(q, 4), *(x * s for x, s in zip(whole, scales, strict=True)), [8, 8]))
+
+
 def test_queries_and_keys_are_turned_where_they_stand() -> None:
     """Side by side in one input; behind a cache they stand behind it; normalized first, where there are weights."""
     random, angles = np.random.default_rng(6), np.linspace(0, 3, 36).reshape(9, 4)
@@ -400,7 +444,8 @@ def test_queries_and_keys_are_turned_where_they_stand() -> None:
     given = [np.concatenate([together(x) for x in (q, k, v)], -1), None, None, *past, np.array([4, 4], np.int32)]
     given += [np.array(5, np.int32), *tables, *[None] * 5, *weights]
     how = {"num_heads": 4, "kv_num_heads": 2}
-    found, keys, _ = run("GroupQueryAttention", given, 3, known=(6,), do_rotary=1, **how)
+    found, keys, _ = run("GroupQueryAttention", given, 3, known=(6,), do_rotary=1, qk_norm_epsilon=1.0,
+                         q_norm_epsilon=1e-6, k_norm_epsilon=1e-6, **how)  # fmt: skip
     places = np.tile(np.arange(2, 5), (2, 1))
     turned = [run("RotaryEmbedding", [x.astype("f"), places, *tables])[0] for x in unit]
     close(keys, np.concatenate([past[0], turned[1]], 2))

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-import ngraph_rewrite as ng
 from onnx_reader.attention import Heads, after, attend, beside, heads
+from onnx_reader.caches import first_of, hidden, in_window, known_number, put, stored, taken
 from onnx_reader.reducing import rms_normalization
-from onnx_reader.table import ModelError, Value, cast, count, is_term, op, space, term
+from onnx_reader.table import ModelError, Value, cast, count, op, space, term
 
 
 def turned(x: Value, cosine: Value, sine: Value, interleaved: int) -> Value:
@@ -57,34 +57,54 @@ def group_query_attention(
     more: Value = None, sink: Value = None, scale_k: Value = None, scale_v: Value = None, norm_q: Value = None,
     norm_k: Value = None, valid: Value = None, *, num_heads: int, kv_num_heads: int, causal: int = 1,
     do_rotary: int = 0, local_window_size: int = -1, rotary_interleaved: int = 0, scale: float = 0.0,
-    softcap: float = 0.0, smooth_softmax: int = -1, qk_norm_epsilon: float = 1e-6, qk_output: int = 0,
-    k_quant_type: str = "NONE", v_quant_type: str = "NONE", kv_cache_bit_width: int = 0,
-    sliding_window_cache: int = 0, outputs: int,
+    softcap: float = 0.0, smooth_softmax: int = -1, qk_norm_epsilon: float = 1e-6, q_norm_epsilon: float | None = None,
+    k_norm_epsilon: float | None = None, qk_output: int = 0, k_quant_type: str = "NONE", v_quant_type: str = "NONE",
+    kv_cache_bit_width: int = 0, sliding_window_cache: int = 0, outputs: int,
 ) -> Any:  # fmt: skip
     """New words are put behind those of each sample; what is behind them is not seen.
 
-    A cache grows by the new words, unless it is known to have room for all.
+    A cache grows by the new words, unless it is known to have room for all, or keeps a window.
     """
-    if any(v is not None for v in (scale_k, scale_v, valid)) or qk_output or sliding_window_cache:
-        what = "a cache of integers or of a window, with padded queries, or with scores as an output, is not supported"
-        raise ModelError(f"GroupQueryAttention with {what}")
+    if valid is not None or qk_output or sliding_window_cache and more is not None:
+        what = "padded queries, with scores as an output, or with a window and what is added to scores"
+        raise ModelError(f"GroupQueryAttention with {what}, is not supported")
     q, k, v = _groups(query, key, value, num_heads, kv_num_heads)
-    q = q if norm_q is None else rms_normalization(q, norm_q, epsilon=qk_norm_epsilon)
-    k = k if norm_k is None else rms_normalization(k, norm_k, epsilon=qk_norm_epsilon)
+    q = q if norm_q is None else rms_normalization(q, norm_q, epsilon=q_norm_epsilon or qk_norm_epsilon)
+    k = k if norm_k is None else rms_normalization(k, norm_k, epsilon=k_norm_epsilon or qk_norm_epsilon)
     words, before = q.shape[2], 0 if past_key is None else past_key.shape[2]
-    room = _known(total)
-    grows = not (isinstance(room, int) and isinstance(before, int) and isinstance(words, int) and room <= before)
-    even = grows and any(isinstance(n, int) and n == alone for n, alone in ((before, 0), (q.shape[0], 1)))
-    start = np.reshape(term(before), (1,)) if even else _start(last, words)
+    start, even, grows = _begin(last, words, before, q.shape[0], known_number(total), sliding_window_cache)
     if do_rotary:
         at = np.expand_dims(start, -1) + count(words) if places is None else places
         q, k = (turned(x, _rows(cosine, at), _rows(sine, at), rotary_interleaved) for x in (q, k))
-    k, v = (_put(p, x, None if even else start, grows) for p, x in ((past_key, k), (past_value, v)))
-    hidden = _hidden(start, words, k.shape[2], local_window_size) if causal else _ended(last, k.shape[2])
+    kinds = ((scale_k, k_quant_type), (scale_v, v_quant_type))
+    how = [stored(s, kind, kv_cache_bit_width, None if past_key is None else past_key.dtype) for s, kind in kinds]
+    new = [(p, h.packed(x)) for p, h, x in zip((past_key, past_value), how, (k, v), strict=True)]
+    if sliding_window_cache:
+        cache, whole, unseen = _slid(new, start, words, before, local_window_size)
+    else:
+        whole = cache = [put(*one, None if even else start, grows) for one in new]
+        length = cache[0].shape[2]
+        unseen = hidden(count(length), start, words, local_window_size) if causal else _ended(last, length)
     sink = np.zeros((1, 1, 1, 1), q.dtype) if smooth_softmax == 1 and sink is None else sink
     sink = sink if sink is None else np.reshape(sink, (1, -1, 1, 1))
-    found, _ = attend(q, k, v, scale, more, hidden, softcap, sink)
-    return (beside(found), k, v)[:outputs]
+    seen = [cast(h.shown(x), q.dtype) for h, x in zip(how, whole, strict=True)]
+    found, _ = attend(q, *seen, scale, more, unseen, softcap, sink)
+    return (beside(found), *cache)[:outputs]
+
+
+def _begin(last: Value, words: Any, before: Any, batch: Any, room: Any, slides: int) -> tuple[Value, bool, bool]:
+    """Behind how many words the new ones come, whether that is one number for all samples, and if a cache grows."""
+    grows = not (isinstance(room, int) and isinstance(before, int) and isinstance(words, int) and room <= before)
+    even = grows and not slides and any(isinstance(n, int) and n == alone for n, alone in ((before, 0), (batch, 1)))
+    return np.reshape(term(before), (1,)) if even else first_of(last, words), even, grows
+
+
+def _slid(new: list[Any], start: Value, words: Any, room: Any, window: int) -> tuple[list[Value], list[Value], Value]:
+    """Of old and new words those that are kept, all, and which of all each new word does not see."""
+    at, source = in_window(start, words, room, window)
+    whole = [after(*one) for one in new]
+    unseen = hidden(np.expand_dims(at, (1, 2)), start, words, window) | np.less(at, 0)[:, None, None]
+    return [taken(x, source) for x in whole], whole, unseen
 
 
 def _groups(query: Value, key: Value, value: Value, many: int, few: int) -> list[Heads]:
@@ -94,37 +114,6 @@ def _groups(query: Value, key: Value, value: Value, many: int, few: int) -> list
     size = query.shape[-1] // (many + 2 * few)
     cuts = [0, many * size, (many + few) * size, (many + 2 * few) * size]
     return [heads(query[..., a:b], n) for a, b, n in zip(cuts, cuts[1:], (many, few, few), strict=False)]
-
-
-def _known(value: Value) -> Any:
-    """A number if it is known, or a length."""
-    return None if value is None or is_term(value) else np.reshape(value, -1).tolist()[0]
-
-
-def _start(last: Value, words: Any) -> Value:
-    """Behind how many words of each sample the new ones come. In a first call a sample may have less words than these.
-
-    `last` has the places of the last words.
-    """
-    return np.maximum(cast(np.reshape(last, (-1,)), np.int64) + 1 - words, 0)
-
-
-def _put(past: Value, x: Heads, start: Value, grows: bool) -> Heads:
-    """New words behind `start` of each sample, or behind all: of old and new ones those for which there are places."""
-    whole = after(past, x)
-    if past is None or start is None:
-        return whole
-    before, own = past.shape[2], np.expand_dims(start, -1)
-    at = count(whole.shape[2] if grows else before)
-    source = np.where(np.less(at, own), at, np.minimum(at - own + before, whole.shape[2] - 1))
-    return ng.numpy.take_along_axis(term(whole), term(np.expand_dims(source, (1, 3))), axis=2)
-
-
-def _hidden(start: Value, words: Any, length: Any, window: int) -> Value:
-    """Which places each word does not see: later ones, and those that are a window or more before it."""
-    own = np.expand_dims(np.expand_dims(start, -1) + count(words), (1, 3))
-    late = np.greater(count(length), own)
-    return late if window < 0 else late | np.less_equal(count(length), own - window)
 
 
 def _ended(last: Value, length: Any) -> Value:
