@@ -137,6 +137,30 @@ def test_a_factor_whose_blocks_have_scales_stays_packed(name: str, zeros: bool) 
         assert_same(d, floats.astype("f"))
 
 
+@pytest.mark.parametrize("turn", [0, 1])
+def test_packed_factors_of_gemm(turn: int) -> None:
+    """Whichever way round they lie; a `MatMul` takes one way only."""
+    random = np.random.default_rng(2)
+    w = random.integers(-8, 8, (8, 5)).astype(onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.INT4))
+    scale, b = random.integers(1, 5, (2, 5)).astype("f"), np.arange(5, dtype="f")
+    wanted = w.astype("f") * scale.repeat(4, 0)
+    shape = "5, 8" if turn else "8, 5"
+    text = f"""agraph (float[n, 8] x, float[m, 5] z) => (float[n, 5] y, float[m, 8] u, float[{shape}] d) {{
+        d = DequantizeLinear <axis = {turn}, block_size = 4> (w, s)
+        y = Gemm <transB = {turn}, alpha = 2.0> (x, d, b)
+        {"u = MatMul (z, d)" if turn else "u = Gemm <transB = 1> (z, d)"} }}"""
+    proto = parser.parse_model(f'<ir_version: 10, opset_import: ["": 24]>\n{text}')
+    known = {"w": w.T if turn else w, "s": scale.T if turn else scale, "b": b}
+    proto.graph.initializer.extend(numpy_helper.from_array(v.copy(), n) for n, v in known.items())
+    model = reader.read(proto, trainable=False)
+    assert list(model.weights) == ["w"]
+    x, z = random.integers(-5, 5, (3, 8)).astype("f"), random.integers(-5, 5, (3, 5)).astype("f")
+    with ng.make_transformer("reference") as transformer:
+        found = transformer.computation(list(model.outputs.values()), *model.inputs.values())(x, z)
+    for one, other in zip(found, (2 * (x @ wanted) + b, z @ wanted.T, wanted.T if turn else wanted), strict=True):
+        assert_same(one, other)
+
+
 @pytest.mark.parametrize("name", ["INT4", "FLOAT8E5M2"])
 def test_a_result_of_few_bits_is_refused(name: str) -> None:
     """It would have another dtype than the model says."""

@@ -171,9 +171,9 @@ def sequence_map(values: list[Value], *more: Value, body: Any) -> tuple[list[Val
 
 @op("SplitToSequence", known="parts")
 def split_to_sequence(x: Value, parts: Value = None, *, axis: int = 0, keepdims: int = 1) -> tuple[list[Value]]:
-    n = known_length(x.shape[axis], "what is split")
-    each = 1 if parts is None else parts
-    lengths = each.tolist() if np.ndim(each) else [min(int(each), n - k) for k in range(0, n, int(each))]
+    each = np.asarray(1) if parts is None else parts
+    n = 0 if each.ndim else known_length(x.shape[axis], "what is split")
+    lengths = each.tolist() if each.ndim else [min(int(each), n - k) for k in range(0, n, int(each))]
     found = cut_along(x, axis, lengths)
     return ([np.squeeze(v, axis) for v in found] if parts is None and not keepdims else found,)
 

@@ -207,6 +207,13 @@ def normal_like(x: Value, *, dtype: int = 0, **how: Any) -> Value:
     return normal(shape=x.shape, dtype=dtype or helper.np_dtype_to_tensor_dtype(np.dtype(x.dtype)), **how)
 
 
+@op("Multinomial")
+def multinomial(x: Value, *, dtype: int = 6, sample_size: int = 1, seed: float | None = None) -> Value:
+    """Places of classes, by logarithms of how often each is drawn: the greatest, once noise is added (Gumbel 1954)."""
+    draws = ng.semi.uniform((x.shape[0], sample_size, x.shape[1]), dtype=x.dtype)
+    return cast(np.argmax(np.expand_dims(x, 1) - np.log(-np.log(draws)), axis=2), dtype_of(dtype))
+
+
 @op("BitCast")
 def bit_cast(x: Value, *, to: int) -> Value:
     """The bits of a truth are those of 0 or 1."""

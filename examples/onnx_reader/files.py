@@ -56,7 +56,7 @@ def _more_lengths(names: Sequence[str]) -> str:
 def array_of(tensor: onnx.TensorProto) -> np.ndarray:
     """The value of a tensor. It may have a dtype that terms lack, such as 4-bit integers, but not texts."""
     if tensor.data_type == TensorProto.STRING:
-        dtype_of(tensor.data_type)
+        dtype_of(tensor.data_type, f"the tensor {tensor.name or '(no name)'}")
     return numpy_helper.to_array(tensor)
 
 
@@ -86,8 +86,8 @@ def type_of(value: Value) -> onnx.TypeProto:
     return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(np.dtype(value.dtype)), shape)
 
 
-def dtype_of(number: int) -> Any:
-    """The dtype that ONNX has a number for.
+def dtype_of(number: int, where: str | None = None) -> Any:
+    """The dtype that ONNX has a number for, which something has whose place is `where`.
 
     Raises:
         ModelError: for one that the library lacks, such as 8-bit floats and strings.
@@ -96,8 +96,9 @@ def dtype_of(number: int) -> Any:
     try:
         ng.numpy.result_type(dtype)
     except ng.DTypeError:
-        name = TensorProto.DataType.Name(number)
-        raise ModelError(f"the dtype {name}", do=f"the library has {', '.join(map(str, ng.DTYPES))}") from None
+        name, cut = TensorProto.DataType.Name(number), "cut the model there: onnx.utils.extract_model"
+        do = f"the library has {', '.join(map(str, ng.DTYPES))}"
+        raise ModelError(f"the dtype {name}", where=where, do=f"{cut}; {do}" if where else do) from None
     return dtype
 
 
@@ -118,7 +119,7 @@ def placeholders(inputs: Sequence[onnx.ValueInfoProto], lengths: Mapping[str, in
             raise ModelError(what, do="give it: read(model, known={...})")
         tensor = info.type.tensor_type
         shape = [_length(d, f"{info.name}.{k}", lengths) for k, d in enumerate(tensor.shape.dim)]
-        found[info.name] = ng.placeholder(shape, dtype_of(tensor.elem_type), name=info.name)
+        found[info.name] = ng.placeholder(shape, dtype_of(tensor.elem_type, f"the input {info.name}"), name=info.name)
     return found
 
 

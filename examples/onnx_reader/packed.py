@@ -56,12 +56,13 @@ def matmul_n_bits(
 
 
 class Blocks(NamedTuple):
-    """A matrix (K, N) that `DequantizeLinear` makes floats, as rows of `MatMulNBits`."""
+    """A matrix (K, N) that `DequantizeLinear` makes floats, as rows of `MatMulNBits`; or one that was `turned`."""
 
     packed: Value
     scale: Value
     zero: Value
     how: dict[str, int]
+    turned: bool = False
 
     def product(self, x: Value) -> Value:
         """What is multiplied with it."""
@@ -71,13 +72,15 @@ class Blocks(NamedTuple):
 def blocks_of(
     x: Value, scale: Value, zero: Value = None, *, axis: int = 1, block_size: int = 0, **other: Any
 ) -> Blocks | None:
-    """A known matrix of integers with a scale for some neighbouring rows of a column; None if `x` is none.
+    """A known matrix of integers with a scale for some neighbours along an axis; None if `x` is none.
 
     Its numbers lie from 0 on, so that the least one is the zero if there is none.
     """
     known = isinstance(x, np.ndarray) and (zero is None or isinstance(zero, np.ndarray))
-    if not known or x.ndim != 2 or axis % 2 or not block_size or other or scale.dtype == np.float64:
+    if not known or x.ndim != 2 or not block_size or other or scale.dtype == np.float64:
         return None
+    turned = bool(axis % 2)
+    x, scale, zero = (np.transpose(v) if turned and v is not None else v for v in (x, scale, zero))
     bits = ml_dtypes.iinfo(x.dtype).bits if x.dtype in INTEGERS or x.dtype in (np.int8, np.uint8) else 0
     if not bits or block_size * bits % 8:
         return None
@@ -86,7 +89,9 @@ def blocks_of(
     parts = whole.reshape(rows, -1, block_size // each, each)
     packed = reduce(np.bitwise_or, [parts[..., k] << np.uint8(bits * k) for k in range(each)])
     own = np.zeros(scale.shape, np.float32) if zero is None else zero.astype(np.float32)
-    return Blocks(packed, scale, (own - least).T, {"K": size, "N": rows, "bits": bits, "block_size": block_size})
+    return Blocks(
+        packed, scale, (own - least).T, {"K": size, "N": rows, "bits": bits, "block_size": block_size}, turned
+    )
 
 
 def _zeros(zero: Value, rows: int, blocks: int, bits: int) -> Value:

@@ -43,7 +43,7 @@ class Products:
 
     def _kept(self, name: str, packed: np.ndarray) -> ng.Op:
         """Packed weights: a constant would be floats before the first call."""
-        there = (t for t in self.arrays if t.name == name and t.shape == packed.shape)
+        there = (t for t, array in self.arrays.items() if t.name == name and np.array_equal(array, packed))
         found = next(there, None)
         if found is None:
             found = ng.persistent_tensor(packed.shape, "uint8", initial_value=packed, name=name)
@@ -53,8 +53,21 @@ class Products:
     def of(self, node: onnx.NodeProto, inputs: list[Value], attributes: dict[str, Any]) -> Value:
         """The product that a node is, or None if it is none of what was dequantized."""
         names, product = node.input[:2], PRODUCTS.get(full_name(node))
-        if full_name(node) == "MatMul" and names[1] in self.blocks:
-            return self.blocks[names[1]].product(inputs[0])
+        blocks = self.blocks.get(names[1]) if product is not None and len(names) == 2 else None
+        if blocks is not None and full_name(node) != "Conv":
+            return _of_blocks(blocks, *inputs, **attributes)
         if product is None or any(n not in self.quantized for n in names):
             return None
         return product(*[self.quantized[n] for n in names], *inputs[2:], **attributes)
+
+
+def _of_blocks(
+    blocks: Blocks, x: Value, _: Value, z: Value = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0,
+    transB: int = 0, **other: Any,
+) -> Value:  # fmt: skip
+    """`MatMul` or `Gemm` by packed weights; None if they lie the other way round."""
+    if other or blocks.turned != bool(transB):
+        return None
+    y = blocks.product(np.transpose(x) if transA else x)
+    y = y if alpha == 1 else alpha * y
+    return y if z is None else y + (z if beta == 1 else beta * z)

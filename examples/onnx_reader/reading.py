@@ -39,7 +39,7 @@ WITH_LENGTHS = frozenset(
     ReduceProd ReduceSum Reshape Scatter ScatterElements ScatterND Slice Split Squeeze Sub Tile Transpose Unsqueeze
     Where""".split()
 )
-DRAWS = ("Dropout", "RandomNormalLike", "RandomUniformLike")  # whose results are others with each call
+DRAWS = ("Dropout", "Multinomial", "RandomNormalLike", "RandomUniformLike")  # whose results are others with each call
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -101,7 +101,7 @@ def read(
 def _declared(value: Value, info: onnx.ValueInfoProto) -> Value:
     """A result: lengths that are not known yet are a term, of the dtype that the model says, if terms have that."""
     if is_term(value) and info.type.tensor_type.elem_type:
-        dtype_of(info.type.tensor_type.elem_type)
+        dtype_of(info.type.tensor_type.elem_type, f"the output {info.name}")
     lengths = isinstance(value, np.ndarray) and value.dtype == object
     return cast(value, dtype_of(info.type.tensor_type.elem_type or onnx.TensorProto.INT64)) if lengths else value
 
@@ -167,6 +167,7 @@ class Walk:
         referred = ((a.name, self.given.get(a.ref_attr_name)) for a in node.attribute if a.ref_attr_name)
         attributes = {a.name: self.attribute(a, scope) for a in node.attribute if not a.ref_attr_name}
         attributes |= {name: value for name, value in referred if value is not None}
+        attributes.pop("consumed_inputs", None)  # by which versions before 6 said what may be overwritten
         local = self.functions.get((node.domain, node.op_type, node.overload))
         version = self.versions.get(domain(node.domain), 1)
         entry = find(full_name(node), version)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 import ngraph_rewrite as ng
+from onnx_reader.files import dtype_of
 from onnx_reader.table import Value, known_length, op, term
 
 fft = ng.numpy.fft
@@ -43,3 +44,20 @@ def stft(x: Value, step: Value, window: Value = None, length: Value = None, *, o
     parts = term(x)[:, first[:, None] + np.arange(size)]
     parts = parts if window is None else parts * np.reshape(window, (-1, 1))
     return dft(parts, None, np.array(2), onesided=onesided)
+
+
+@op("MelWeightMatrix", known="bands length rate low high")
+def mel_weights(
+    bands: Value, length: Value, rate: Value, low: Value, high: Value, *, output_datatype: int = 1
+) -> Value:  # fmt: skip
+    """How much each frequency of a spectrum counts in each band. Bands are triangles, evenly wide in mel."""
+    many, size, whole, least, most = (np.reshape(v, ()).item() for v in (bands, length, rate, low, high))
+    mels = 2595 * np.log10(1 + np.array([least, most]) / 700)
+    edges = np.arange(many + 2) * (mels[1] - mels[0]) / (many + 2) + mels[0]
+    bins = ((size + 1) * 700 * (10 ** (edges / 2595) - 1) // whole).astype(int)
+    places, found = np.arange(size // 2 + 1), np.zeros((size // 2 + 1, many))
+    for k, (a, b, c) in enumerate(zip(bins, bins[1:], bins[2:], strict=False)):
+        up = (places - a) / (b - a) if b > a else places >= b
+        down = (c - places) / (c - b) if c > b else places <= b
+        found[:, k] = np.clip(np.minimum(up, down), 0, 1)
+    return found.astype(dtype_of(output_datatype))
