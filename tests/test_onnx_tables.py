@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from onnx import helper
+from onnx import TensorProto, helper, parser
 
 import ngraph_rewrite as ng
 
@@ -261,7 +261,27 @@ def test_two_classes_of_support_vectors_share_what_their_score_says() -> None:
     assert_allclose(numbers[:, :1], logistic(2 * score - 0.5), rtol=1e-4, atol=1e-5)
 
 
-TEXTS = [("OneHotEncoder", {"cats_strings": ["a"]}), ("LabelEncoder", {"keys_int64s": [1], "values_strings": ["a"]})]
+def test_what_is_made_of_texts_is_none() -> None:
+    """Whatever is computed of it; if that is all that a model gives, it is refused."""
+    text = """<ir_version: 10, opset_import: ["": 15, "ai.onnx.ml": 3]> agraph (float[n, 2] x)
+        => (string[n] label, float[n, 2] y, string[n] other) {
+            best = ArgMax <axis = 1, keepdims = 0> (x)
+            found = ai.onnx.ml.ArrayFeatureExtractor (classes, best)
+            flat = Constant <value_ints = [-1]> ()
+            label = Reshape (found, flat)
+            other = ai.onnx.ml.LabelEncoder <keys_int64s = [0], values_strings = ["a"]> (best)
+            y = Neg (x) }"""
+    proto = parser.parse_model(text)
+    proto.graph.initializer.append(helper.make_tensor("classes", TensorProto.STRING, [2], [b"a", b"b"]))
+    for trainable in (True, False):
+        label, y, other = reader.read(proto, trainable=trainable).outputs.values()
+        assert label is None and other is None and isinstance(y, ng.Op)
+    del proto.graph.output[1:]
+    with pytest.raises(reader.ModelError, match="(?s)STRING.*at the output label"):
+        reader.read(proto)
+
+
+TEXTS = [("OneHotEncoder", {"cats_strings": ["a"]}), ("LabelEncoder", {"keys_strings": ["a"], "values_int64s": [1]})]
 
 
 @pytest.mark.parametrize(("name", "how"), TEXTS)

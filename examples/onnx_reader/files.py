@@ -11,7 +11,7 @@ import onnx
 from onnx import TensorProto, defs, helper, numpy_helper
 
 import ngraph_rewrite as ng
-from onnx_reader.table import ModelError, NotKnown, Value
+from onnx_reader.table import TEXTS, ModelError, NotKnown, Value
 
 
 def full_name(node: onnx.NodeProto) -> str:
@@ -53,11 +53,9 @@ def _more_lengths(names: Sequence[str]) -> str:
     return f"{do} if it has to be a multiple{same}"
 
 
-def array_of(tensor: onnx.TensorProto) -> np.ndarray:
-    """The value of a tensor. It may have a dtype that terms lack, such as 4-bit integers, but not texts."""
-    if tensor.data_type == TensorProto.STRING:
-        dtype_of(tensor.data_type, f"the tensor {tensor.name or '(no name)'}")
-    return numpy_helper.to_array(tensor)
+def array_of(tensor: onnx.TensorProto) -> Any:
+    """The value of a tensor. It may have a dtype that terms lack, such as 4-bit integers."""
+    return TEXTS if tensor.data_type == TensorProto.STRING else numpy_helper.to_array(tensor)
 
 
 def definition(node: onnx.NodeProto, inputs: Sequence[Value], version: int) -> onnx.FunctionProto | None:

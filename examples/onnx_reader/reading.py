@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import defs, helper
+from onnx import TensorProto, defs, helper
 
 import ngraph_rewrite as ng
 from onnx_reader.bodies import Body
 from onnx_reader.files import array_of, definition, domain, dtype_of, full_name, is_tensor, located, placeholders
 from onnx_reader.products import DEQUANTIZED, Products
 from onnx_reader.table import (
+    TEXTS,
     Entry,
     ModelError,
     NotKnown,
@@ -47,7 +48,7 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 class Model:
     """A model as terms: its placeholders, its results and the weights that these need, variables, each by its name.
 
-    Weights of few bits that stay packed are of ``uint8``, which has no derivative.
+    Results that are texts are None. Weights of few bits that stay packed are of ``uint8``, which has no derivative.
     """
 
     inputs: dict[str, ng.Op]
@@ -93,6 +94,8 @@ def read(
     values |= {n: np.asarray(v) if n in tensors else v for n, v in (known or {}).items()}
     inputs = placeholders([i for i in model.graph.input if i.name not in values], lengths or {})
     found = walk.graph(model.graph, values | inputs)
+    if found and all(v is TEXTS for v in found.values()):
+        dtype_of(TensorProto.STRING, f"the output {', '.join(found)}")
     outputs = {o.name: _declared(found[o.name], o) for o in model.graph.output}
     used = set(ng.topological([t for v in outputs.values() for t in (v if isinstance(v, list) else [v]) if is_term(t)]))
     return Model(inputs, outputs, {t.name: t for t in walk.arrays if t in used})
@@ -100,10 +103,12 @@ def read(
 
 def _declared(value: Value, info: onnx.ValueInfoProto) -> Value:
     """A result: lengths that are not known yet are a term, of the dtype that the model says, if terms have that."""
+    if value is TEXTS:
+        return None
     if is_term(value) and info.type.tensor_type.elem_type:
         dtype_of(info.type.tensor_type.elem_type, f"the output {info.name}")
     lengths = isinstance(value, np.ndarray) and value.dtype == object
-    return cast(value, dtype_of(info.type.tensor_type.elem_type or onnx.TensorProto.INT64)) if lengths else value
+    return cast(value, dtype_of(info.type.tensor_type.elem_type or TensorProto.INT64)) if lengths else value
 
 
 @dataclass(frozen=True)
@@ -130,9 +135,9 @@ class Walk:
         """
         fixed = {name for n in graph.node if n.op_type == "BatchNormalization" for name in n.input[3:5]}
         packed = {n.input[1] for n in graph.node if n.op_type == "MatMulNBits"}
-        found: dict[str, Value] = {t.name: array_of(t) for t in graph.initializer}
+        found: dict[str, Value] = {t.name: array_of(t) for t in graph.initializer if t.data_type != TensorProto.STRING}
         made = {n.output[0]: array_of(n.attribute[0].t) for n in graph.node if is_tensor(n)}
-        found |= {name: array for name, array in made.items() if array.size > 1}
+        found |= {name: array for name, array in made.items() if array is not TEXTS and array.size > 1}
         for name, array in found.items():
             if name in packed or trainable and array.ndim and array.dtype in FLOATS:
                 make = ng.persistent_tensor if name in fixed | packed else ng.variable
@@ -158,7 +163,8 @@ class Walk:
             if is_tensor(node) and node.output[0] in values:
                 continue  # a weight
             inputs = [_given(n, node, values) for n in node.input]
-            found = self.node(node, inputs, values)
+            texts = any(v is TEXTS for v in inputs)
+            found = [TEXTS] * len(node.output) if texts else self.node(node, inputs, values)
             values |= {name: v for name, v in zip(node.output, found, strict=False) if name}
         return {name: values[name] for name in wanted if name in values}
 
@@ -232,7 +238,7 @@ class Walk:
         value = helper.get_attribute_value(attribute)
         if isinstance(value, onnx.GraphProto):
             return Body(self, value, scope)
-        if isinstance(value, onnx.TensorProto):
+        if isinstance(value, TensorProto):
             return array_of(value)
         if attribute.type == onnx.AttributeProto.STRINGS:
             return [v.decode() for v in value]

@@ -11,7 +11,7 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from onnx_reader.reducing import softmax
-from onnx_reader.table import ModelError, Value, cast, space
+from onnx_reader.table import TEXTS, ModelError, Value, cast, space
 
 
 def transformed(y: Value, kind: str) -> Value:
@@ -47,7 +47,7 @@ def labelled(y: Value, labels: Sequence[Any], kind: str, bound: float = 0.0, sha
 
 
 def labels_at(places: Value, labels: Sequence[Any]) -> Value:
-    """The labels of classes; None if these are texts."""
+    """The labels of classes."""
     if labels and isinstance(labels[0], str):
-        return None
+        return TEXTS
     return ng.numpy.take(np.asarray(labels, np.int64), places, axis=0) if labels else places

@@ -16,7 +16,14 @@ import numpy as np
 
 import ngraph_rewrite as ng
 
-Value = Any  # an array, a term, a list of these, or None
+Value = Any  # an array, a term, a list of these, None, or TEXTS
+
+
+class Texts:
+    """What is made of texts, which there are no terms of: whatever is computed of it is such, too."""
+
+
+TEXTS = Texts()
 
 
 class ModelError(ng.NGraphRewriteError):

@@ -9,7 +9,7 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from onnx_reader.scores import labelled, transformed
-from onnx_reader.table import ModelError, Value, cast, op, space, term
+from onnx_reader.table import TEXTS, ModelError, Value, cast, op, space, term
 
 ML = "ai.onnx.ml."
 Numbers = list[Any] | None
@@ -84,8 +84,10 @@ def label_encoder(
     """NaN is a key like others."""
     keys = _first((keys_tensor, None), (keys_int64s, np.int64), (keys_floats, np.float32))
     values = _first((values_tensor, None), (values_int64s, np.int64), (values_floats, np.float32))
-    if keys is None or values is None:
-        raise ModelError("LabelEncoder of texts, or to texts, is not supported")
+    if values is None:
+        return TEXTS
+    if keys is None:
+        raise ModelError("LabelEncoder of texts is not supported")
     otherwise = default_int64 if values_int64s is not None else default_float
     otherwise = otherwise if default_tensor is None else default_tensor.item()
     own = np.expand_dims(x, -1)
@@ -96,7 +98,7 @@ def label_encoder(
 
 
 def _first(*given: tuple[Any, Any]) -> np.ndarray | None:
-    return next((np.asarray(v, dtype) for v, dtype in given if v is not None), None)
+    return next((np.asarray(v, dtype) for v, dtype in given if v is not None and v is not TEXTS), None)
 
 
 @op(f"{ML}ZipMap")

@@ -41,7 +41,8 @@ class Forest(NamedTuple):
 
     def leaves(self, x: Value) -> ng.Op:
         """The leaf of each tree, for each row of `x`."""
-        rows, own = term(cast(x, self.values.dtype)), ng.numpy.take
+        dtype = np.result_type(x.dtype if np.dtype(x.dtype).kind == "f" else np.float32, self.values.dtype)
+        rows, own = term(cast(x, dtype)), ng.numpy.take
 
         def step(at: ng.Op, _: Any) -> tuple[ng.Op, tuple[()]]:
             v = ng.numpy.take_along_axis(rows, own(self.features, at, axis=0), axis=1)
