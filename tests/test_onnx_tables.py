@@ -276,6 +276,9 @@ def test_what_is_made_of_texts_is_none() -> None:
     for trainable in (True, False):
         label, y, other = reader.read(proto, trainable=trainable).outputs.values()
         assert label is None and other is None and isinstance(y, ng.Op)
+    proto.graph.output[2].type.tensor_type.elem_type = TensorProto.INT64
+    with pytest.raises(reader.ModelError, match="the output other is computed of texts"):
+        reader.read(proto)
     del proto.graph.output[1:]
     with pytest.raises(reader.ModelError, match="(?s)STRING.*at the output label"):
         reader.read(proto)
