@@ -785,6 +785,14 @@ def test_hints_of_old_versions_say_nothing() -> None:
     assert_array_equal(reader.read(proto, known={"x": np.array([-1, 2], "f")}).outputs["y"], [0, 2])
 
 
+def test_a_definition_may_need_lengths() -> None:
+    text = "agraph (float[n, c, k] x, float[c, 1, 2] w) => (float[n, c, k] y) { y, s = CausalConvWithState (x, w) }"
+    proto = parser.parse_model(f'<ir_version: 10, opset_import: ["": {NEWEST}]> {text}')
+    with pytest.raises(reader.ModelError, match=r"(?s)depends on lengths.*CausalConv.*read\(model, lengths="):
+        reader.read(proto)
+    assert reader.read(proto, lengths={"c": 4}).outputs["y"].shape[1] == 4
+
+
 def test_functions_of_one_name_differ_by_their_overload() -> None:
     proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 21, "own": 1, "com.microsoft": 1]>
         agraph (float x) => (float y, float z) { y = own.f:a (x)  z = own.f:b (x) }

@@ -188,9 +188,11 @@ class Walk:
         """The outputs of a node by the function that ONNX defines its operator with."""
         body = definition(self.explicit(node), inputs, version)
         if body is None:
-            raise ModelError(
-                f"the operator {full_name(node)} is not supported", do="add a function for it to the table"
-            )
+            do = "add a function for it to the table, or end the model before it: onnx.utils.extract_model"
+            raise ModelError(f"the operator {full_name(node)} is not supported", do=do)
+        if not body.output:
+            what = f"what {full_name(node)} is defined with depends on lengths that are not known"
+            raise ModelError(what, do="give them: read(model, lengths={...})")
         schema = defs.get_schema(node.op_type, version, node.domain)
         defaults = {n: a.default_value for n, a in schema.attributes.items() if a.default_value.name}
         return self.function(body, inputs, {**{n: self.attribute(a, {}) for n, a in defaults.items()}, **attributes})
