@@ -485,12 +485,12 @@ def test_a_cache_grows_by_lengths_that_each_call_shows(one: bool) -> None:
 # -- experts ------------------------------------------------------------------------------------------------
 
 
-def asked(x: Any, router: Any, k: int, normalized: bool, expert: Any) -> Any:
-    """What the best `k` experts make of each word, by their shares of all experts, or of these."""
+def asked(x: Any, router: Any, k: int, normalized: bool, expert: Any, weights: Any = None) -> Any:
+    """What the best `k` experts make of each word, by their shares of all experts, or of these, or by weights."""
     found = np.zeros(x.shape)
     for t, (word, scores) in enumerate(zip(x.astype(float), router.astype(float), strict=True)):
         best = np.argsort(-scores, kind="stable")[:k]
-        shares = softmax(scores)[best]
+        shares = softmax(scores)[best] if weights is None else weights[t, best].astype(float)
         for e, share in zip(best, shares / shares.sum() if normalized else shares, strict=True):
             found[t] += share * expert(e, word)
     return found
@@ -544,6 +544,8 @@ def test_weights_of_experts_may_be_of_four_bits(blocks: bool) -> None:
            **({"block_size": 16} if blocks else {})}  # fmt: skip
     known = [k for k, v in enumerate(given) if k > 1 and v is not None]
     close(run("QMoE", given, known=known, **how)[0], asked(x, router, 2, True, expert))
+    weights = 0.5 + np.abs(floats(random, 4, 3))
+    close(run("QMoE", [*given, None, weights], known=known, **how)[0], asked(x, router, 2, True, expert, weights))
 
 
 # -- several in one -----------------------------------------------------------------------------------------

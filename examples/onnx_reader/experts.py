@@ -27,34 +27,38 @@ def _mixed(
     """
     if use_sparse_mixer or swiglu_limit_after_activation:
         raise ModelError("experts with a sparse mixer, or a limit after the activation, are not supported")
-    n = ng.numpy
-    words, router = np.reshape(term(x), (-1, x.shape[-1])), term(router)
-    best, chosen = n.top_k(router, k)
-    if weights is not None:
-        best = n.take_along_axis(term(weights), chosen, axis=1)
-        best = best / np.sum(best, axis=1, keepdims=True) if normalize_routing_weights else best
-    else:
-        whole = softmax(router, -1) if not normalize_routing_weights else None
-        best = softmax(best, -1) if whole is None else n.take_along_axis(whole, chosen, axis=1)
-    asked = np.equal(np.expand_dims(chosen, -1), np.arange(router.shape[1]))
-    shares = np.swapaxes(np.sum(np.where(asked, np.expand_dims(best, -1), 0), axis=1), 0, 1)
+    words = np.reshape(term(x), (-1, x.shape[-1]))
+    asked = _asked(term(router), weights, k, bool(normalize_routing_weights))
     how = (activation_type, activation_alpha, activation_beta, swiglu_fusion, swiglu_limit)
-    parts, whole = [[term(v) for v in parts if v is not None] for parts, _ in layers], (0 * words)
+    parts = [term(v) for given, _ in layers for v in given if v is not None]
 
     def one(words: ng.Op, share: ng.Op, *own: ng.Op) -> ng.Op:
-        found, rest = [], list(own)
-        for (given, floats), there in zip(layers, parts, strict=True):
-            mine = [rest.pop(0) if v is not None else None for v in given]
-            found.append(floats(*mine) if there else None)
-        y = _hidden(words, found[0], found[2], *how)
-        return _product(y, *found[1]) * np.expand_dims(share, 1)
+        rest = iter(own)
+        every = [[None if v is None else next(rest) for v in given] for given, _ in layers]
+        first, second, third = (
+            None if mine[0] is None else floats(*mine) for mine, (_, floats) in zip(every, layers, strict=True)
+        )
+        y, share = _product(_hidden(words, first, third, *how), *second), np.expand_dims(share, 1)
+        return np.where(np.equal(share, 0), 0, y * share)
 
     def step(total: ng.Op, now: Any) -> tuple[ng.Op, tuple[()]]:
-        more = ng.cond(np.any(now[0] > 0), one, lambda words, *_: 0 * words, words, *now)
-        return total + more, ()
+        there = np.any(np.not_equal(now[0], 0))
+        return total + ng.cond(there, one, lambda words, *_: ng.numpy.zeros_like(words), words, *now), ()
 
-    found, _ = n.scan(step, whole, (shares, *(v for p in parts for v in p)))
+    found, _ = ng.numpy.scan(step, ng.numpy.zeros_like(words), (asked, *parts))
     return np.reshape(cast(found, x.dtype), x.shape)
+
+
+def _asked(router: ng.Op, weights: Value, k: int, normalized: bool) -> ng.Op:
+    """How much each expert is asked by each word."""
+    best, chosen = ng.numpy.top_k(router, k)
+    if weights is None and normalized:
+        best = softmax(best, -1)
+    else:
+        best = ng.numpy.take_along_axis(softmax(router, -1) if weights is None else term(weights), chosen, axis=1)
+        best = best / np.sum(best, axis=1, keepdims=True) if normalized else best
+    own = np.equal(np.expand_dims(chosen, -1), np.arange(router.shape[1]))
+    return np.swapaxes(np.sum(np.where(own, np.expand_dims(best, -1), 0), axis=1), 0, 1)
 
 
 def _product(x: Value, w: Value, b: Value) -> Value:
