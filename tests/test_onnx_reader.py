@@ -793,6 +793,22 @@ def test_a_definition_may_need_lengths() -> None:
     assert reader.read(proto, lengths={"c": 4}).outputs["y"].shape[1] == 4
 
 
+@pytest.mark.parametrize("name", ["linear_attention_prefill_with_past", "causal_conv_with_state_silu_with_past_state"])
+def test_what_onnx_has_of_onnxruntime_is_read_by_its_definition(name: str) -> None:
+    """Attributes that it lacks say nothing, or are refused."""
+    case, proto = cases()[f"test_{name}"], onnx.ModelProto()
+    proto.CopyFrom(case.model)
+    (node,), (imported,) = proto.graph.node, proto.opset_import
+    node.domain, imported.version = "com.microsoft", 21
+    node.attribute.append(onnx.helper.make_attribute("state_window", 0))
+    given = dict(zip([i.name for i in proto.graph.input], arrays(case.data_sets[0][0]), strict=True))
+    for one, wanted in zip(computed(reader.read(proto), given, "reference"), arrays(case.data_sets[0][1]), strict=True):
+        assert_same(one, wanted, case)
+    node.attribute[-1].i = 2
+    with pytest.raises(reader.ModelError, match="with state_window = 2 is not supported"):
+        reader.read(proto)
+
+
 def test_functions_of_one_name_differ_by_their_overload() -> None:
     proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 21, "own": 1, "com.microsoft": 1]>
         agraph (float x) => (float y, float z) { y = own.f:a (x)  z = own.f:b (x) }

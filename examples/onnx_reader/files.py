@@ -58,6 +58,33 @@ def array_of(tensor: onnx.TensorProto) -> Any:
     return TEXTS if tensor.data_type == TensorProto.STRING else numpy_helper.to_array(tensor)
 
 
+# Operators of onnxruntime that ONNX has since a version, and what attributes that its own lacks are without effect.
+ALSO: dict[str, dict[str, int]] = {
+    "com.microsoft.CausalConvWithState": {
+        "channels_last": 0, "dilation": 1, "input_channel_offset": 0, "input_channels": 0, "ndim": 1,
+        "state_channels_last": -1, "state_length": 0, "state_update_capacity": 0, "state_window": 0,
+    },
+    "com.microsoft.LinearAttention": {"state_window": 0},
+}  # fmt: skip
+ALSO_SINCE = 27
+
+
+def standard(node: onnx.NodeProto) -> onnx.NodeProto:
+    """A node of one of these operators as that of ONNX.
+
+    Raises:
+        ModelError: if it says what that cannot.
+    """
+    more, found = ALSO[full_name(node)], onnx.NodeProto()
+    found.CopyFrom(node)
+    found.domain = ""
+    for a in [a for a in node.attribute if a.name in more]:
+        if a.i != more[a.name]:
+            raise ModelError(f"{full_name(node)} with {a.name} = {a.i} is not supported")
+        found.attribute.remove(a)
+    return found
+
+
 def definition(node: onnx.NodeProto, inputs: Sequence[Value], version: int) -> onnx.FunctionProto | None:
     """The function that ONNX defines an operator with, of inputs such as these, if there is one."""
     if not defs.has(node.op_type, version, node.domain):

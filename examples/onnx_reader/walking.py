@@ -16,7 +16,17 @@ from onnx import TensorProto, defs, helper
 
 import ngraph_rewrite as ng
 from onnx_reader.bodies import Body
-from onnx_reader.files import array_of, definition, domain, full_name, is_tensor, located
+from onnx_reader.files import (
+    ALSO,
+    ALSO_SINCE,
+    array_of,
+    definition,
+    domain,
+    full_name,
+    is_tensor,
+    located,
+    standard,
+)
 from onnx_reader.products import DEQUANTIZED, Products
 from onnx_reader.table import (
     TEXTS,
@@ -186,6 +196,9 @@ class Walk:
 
     def defined(self, node: onnx.NodeProto, inputs: list[Value], attributes: Mapping[str, Any], version: int) -> Any:
         """The outputs of a node by the function that ONNX defines its operator with."""
+        if full_name(node) in ALSO:
+            node, version = standard(node), max(version, ALSO_SINCE)
+            attributes = {n: v for n, v in attributes.items() if n in {a.name for a in node.attribute}}
         body = definition(self.explicit(node), inputs, version)
         if body is None:
             do = "add a function for it to the table, or end the model before it: onnx.utils.extract_model"
