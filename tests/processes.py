@@ -21,3 +21,14 @@ def printed_in_any(program: str, **environment: str) -> str:
     one, other = (printed(program, PYTHONHASHSEED=seed, **environment) for seed in ("1", "2"))
     assert one == other
     return one
+
+
+def with_programs(named: str, *words: str) -> str:
+    """A program that runs a command which plans programs for GPUs, with few of them: those so named."""
+    return f"""
+import sys
+import ngraph_rewrite.cuda_planning as planning
+from ngraph_rewrite.cli import main
+planning.PROGRAMS = {{name: build for name, build in planning.PROGRAMS.items() if {named!r} in name}}
+sys.exit(main({list(words)!r}))
+"""

@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from processes import with_programs
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import emulating
@@ -30,7 +31,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @compiles
 def test_a_line_for_each_kernel_and_the_verdict_last() -> None:
-    done = run("-m", "ngraph_rewrite", "emulate", "searchsorted", "--budget", "100000")
+    done = run("-c", with_programs("searched int32", "emulate", "searchsorted", "--budget", "100000"))
     head, *lines, verdict = done.stdout.splitlines()
     assert done.returncode == 0 and head.split() == list(emulating.HEAD)
     assert {line.partition("_")[0] for line in lines} == {"searchsorted"}

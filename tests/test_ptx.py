@@ -11,6 +11,7 @@ import sys
 from string import Template
 
 import pytest
+from processes import with_programs
 
 import ngraph_rewrite as ng
 from ngraph_rewrite import cuda_of_packages, cuda_planning, ptx
@@ -142,7 +143,7 @@ def test_what_is_no_architecture(text: str) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
 def test_an_architecture_that_the_assembler_does_not_know() -> None:
     environment = {name: value for name, value in os.environ.items() if name != SIMULATOR}
-    command = [sys.executable, "-m", "ngraph_rewrite", "ptx", "--arch", "sm_99999", "gather"]
+    command = [sys.executable, "-c", with_programs("taken float32", "ptx", "--arch", "sm_99999", "gather")]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 1 and "does not assemble for sm_99999" in done.stderr and "Traceback" not in done.stderr
 
@@ -150,7 +151,7 @@ def test_an_architecture_that_the_assembler_does_not_know() -> None:
 def test_the_command_compiles_where_the_compiler_is() -> None:
     """With numba-cuda installed to the end; without, it says so."""
     environment = {name: value for name, value in os.environ.items() if name != SIMULATOR}
-    command = [sys.executable, "-m", "ngraph_rewrite", "ptx", "--arch", "sm_90", "gather"]
+    command = [sys.executable, "-c", with_programs("taken float32", "ptx", "--arch", "sm_90", "gather")]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if importlib.util.find_spec("numba_cuda"):
         assert done.returncode == 0

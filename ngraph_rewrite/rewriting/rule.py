@@ -204,7 +204,10 @@ class RuleSet:
         off = {names} if isinstance(names, str) else set(names)
         if not off:
             return self
-        return RuleSet(r for r in self.rules if not any(covers_name(n, r.name) for n in off))
+        part = "but for", frozenset(off)
+        if part not in self._parts:
+            self._parts[part] = RuleSet(r for r in self.rules if not any(covers_name(n, r.name) for n in off))
+        return self._parts[part]
 
     def of_kind(self, *kinds: str) -> RuleSet:
         """The rules of files with these headers.
