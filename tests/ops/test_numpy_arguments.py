@@ -101,3 +101,122 @@ def test_the_greatest_size_of_nothing_is_zero() -> None:
 def test_wrong_calls_say_what_to_do(call: Callable[[Any], Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         call(ng.placeholder((3, 4), name="x"))
+
+
+# -- names and arguments of NumPy's own --------------------------------------------------------------------------------
+
+# What is called alike of ng.numpy and of NumPy, with the names of NumPy's arguments.
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "several shifts of all elements": lambda xp, x: xp.roll(x, (1, 2)),
+    "rows of a vector below": lambda xp, x: xp.tril(x[0], k=1),
+    "rows of a vector above": lambda xp, x: xp.triu(x[0]),
+    "a dtype of what is joined": lambda xp, x: xp.concatenate([x, x[:1]], dtype="float32"),
+    "a dtype of what is stacked": lambda xp, x: xp.stack([x, x], axis=1, dtype="float32"),
+    "another shape": lambda xp, x: xp.ones_like(x, shape=(2,)),
+    "older names of bounds": lambda xp, x: xp.clip(x, a_min=0.0, a_max=None),
+    "a kind of sort": lambda xp, x: xp.sort(x, axis=0, kind="stable"),
+    "an order of products": lambda xp, x: xp.einsum("ij,kj", x, x, optimize=True),
+    "parts": lambda xp, x: xp.split(x, indices_or_sections=2, axis=1)[1],
+    "repetitions": lambda xp, x: xp.tile(x, reps=(2, 1)),
+    "repeats": lambda xp, x: xp.repeat(x, repeats=2, axis=0),
+    "places": lambda xp, x: xp.take(x, indices=[0, 2], axis=0),
+    "axes that move": lambda xp, x: xp.moveaxis(x, source=0, destination=1),
+    "a part of the order": lambda xp, x: xp.quantile(x, q=0.3, axis=1),
+    "a grid": lambda xp, x: xp.meshgrid(x[0], x[1], copy=False)[0],
+    "powers from arrays": lambda xp, x: xp.geomspace([1.0, 2.0], 8.0, 3, axis=1, dtype="float64"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_arguments_have_numpys_names(name: str) -> None:
+    call = CALLS[name]
+    agrees(lambda x: call(nx, x), lambda x: call(np, x), M)
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+def test_a_spread_may_be_about_another_mean(name: str) -> None:
+    x = M.copy()
+    if name.startswith("nan"):
+        x[0, 0] = np.nan
+    mean = np.array([[1.0, 0.5, -2.0, 3.0]])
+    for named in ({"ddof": 1}, {"correction": 1}):
+        agrees(
+            lambda x, m, named=named: getattr(nx, name)(x, axis=0, mean=m, **named),
+            lambda x, m, named=named: getattr(np, name)(x, axis=0, mean=m, **named),
+            x,
+            mean,
+            rtol=1e-14,
+        )
+    with pytest.raises(errors.ArgumentError, match="both correction and ddof"):
+        getattr(nx, name)(x, ddof=1, correction=1)
+    with pytest.raises(errors.AxesError):
+        getattr(nx, name)(x, axis=0, mean=np.zeros((2, 3, 4)))
+
+
+METHODS = """inverted_cdf averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen weibull
+median_unbiased normal_unbiased""".split()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_of_quantiles(method: Any) -> None:
+    x, q = np.append(M, [[np.nan, 2.0, 2.5, 1.0]], axis=0), [0.0, 0.1, 0.25, 0.5, 2 / 3, 0.9, 1.0]
+    for name in ("quantile", "nanquantile"):
+        agrees(
+            lambda x, name=name: getattr(np, name)(x, q, axis=0, method=method),
+            lambda x, name=name: getattr(np, name)(x, q, axis=0, method=method),
+            x,
+            rtol=1e-14,
+        )
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((4,), 0), ((3, 4), None), ((3, 4), 0)])
+def test_quantiles_of_elements_that_weigh_something(shape: tuple[int, ...], axis: int | None) -> None:
+    x, weights = np.resize(M, shape), np.resize([0.0, 1.0, 2.0, 0.5, 0.0, 3.0], shape)
+    if len(shape) > 1:
+        x[0, 1] = np.nan
+    options: Any = {"method": "inverted_cdf"}
+    for name in ("quantile", "nanquantile"):
+
+        def found(x: Any, w: Any, name: str = name) -> Any:
+            return getattr(np, name)(x, [0.0, 0.3, 0.5, 1.0], axis=axis, weights=w, **options)
+
+        agrees(found, found, x, weights)
+    along = np.arange(1.0, 5)
+    agrees(
+        lambda x: nx.percentile(x, 30, axis=-1, weights=along, **options),
+        lambda x: np.percentile(x, 30, axis=-1, weights=along, **options),
+        np.resize(M, (2, 4)),
+    )
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_distinct_slices(axis: int) -> None:
+    x = np.array([[[0, 1, 0], [1, 1, 1]], [[0, 0, 0], [1, 1, 1]], [[0, 1, 0], [1, 1, 1]]], np.int32)
+    wanted: Any = dict.fromkeys(("return_index", "return_inverse", "return_counts"), True)
+    expected = np.unique(x, axis=axis, **wanted)
+    size = expected[0].shape[axis]
+    x_term = ng.placeholder(x.shape, "int32")
+    parts = [
+        *nx.unique(x_term, axis=axis, size=size, **wanted),
+        nx.unique(x_term, axis=axis, size=size + 1, fill_value=7),
+    ]
+    with ng.make_transformer("cpu") as transformer:
+        *found, padded = transformer.computation(parts, x_term)(x)
+    for one, other in zip(found, expected, strict=True):
+        assert_array_equal(one, other)
+    assert_array_equal(padded, np.insert(expected[0], size, 7, axis=axis))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: nx.where(ng.placeholder((3,)) > 0), errors.ArgumentError, "ng.numpy.nonzero"),
+        (lambda: nx.concatenate([M], dtype="int64"), errors.DTypeError, "float64 does not cast to int64"),
+        (lambda: nx.quantile(M, 0.5, weights=M), errors.AttributeValueError, "method='inverted_cdf'"),
+        (lambda: nx.quantile(M, 0.5, weights=M[0], method="inverted_cdf"), errors.AxesError, "weights of shape"),
+        (lambda: nx.unique(ng.placeholder((None, 3)), axis=1, size=2), errors.LengthError, "slice"),
+    ],
+)
+def test_arguments_that_have_no_meaning(call: Callable[[], Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        call()

@@ -81,7 +81,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nx.swapaxes(X, 0, 2), errors.OutOfRangeError, "swapaxes: axis 2 is outside"),
     (lambda: nx.roll(X, (1, 2, 3), axis=(0, 1)), errors.AttributeValueError, "give one each"),
     (lambda: nx.roll(X, 0.5, axis=0), errors.AttributeValueError, "the shift is 0.5"),
-    (lambda: nx.tril(V), errors.AxesError, "expected matrices"),
+    (lambda: nx.tril(1.0), errors.AxesError, "expected matrices"),
     (lambda: nx.diff(X, n=-1), errors.AttributeValueError, "n is -1"),
     (lambda: V.T, errors.ArgumentError, "expected two axes"),
     (lambda: V.mT, errors.ArgumentError, "expected at least two axes"),

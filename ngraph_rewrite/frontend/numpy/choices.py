@@ -80,7 +80,7 @@ def _conditions(x: Op, given: Any) -> list[Op]:
     return [broadcast_to(condition, x.shape) for condition in conditions]
 
 
-def choose(a: Array, choices: Array | Sequence[Array], /, *, mode: str = "raise") -> Op:
+def choose(a: Array, choices: Array | Sequence[Array], *, mode: str = "raise") -> Op:
     """For each element of `a` the element of that choice whose number it is; all are broadcast, choices promoted.
 
     Args:

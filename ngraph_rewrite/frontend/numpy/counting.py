@@ -56,7 +56,7 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: Extent = 0) -
     return counted(astype(term, INT64), weights, length)
 
 
-def digitize(x: Array, bins: Array, /, right: bool = False) -> Op:
+def digitize(x: Array, bins: Array, right: bool = False) -> Op:
     """In which bin each element lies, as int64: 0 below the first edge, as many as there are edges above the last.
 
     Args:

@@ -105,8 +105,8 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Op:
     return zeros(shape, dtype=dtype, device=device)
 
 
-def full_like(x: Array, /, fill_value: Array, dtype: Any = None, *, device: Any = None) -> Op:
-    """An array of the shape, and if none is given of the dtype, of `x`.
+def full_like(x: Array, /, fill_value: Array, dtype: Any = None, *, device: Any = None, shape: Any = None) -> Op:
+    """An array of the shape and of the dtype of `x`, where no other ones are given.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.full_like(ng.placeholder((None, 3)), 7).type
@@ -114,37 +114,38 @@ def full_like(x: Array, /, fill_value: Array, dtype: Any = None, *, device: Any 
     """
     on_device("full_like", device)
     like = as_term(x)
-    return full(like.shape, fill_value, dtype=like.dtype if dtype is None else dtype)
+    wanted = like.shape if shape is None else shape
+    return full(wanted, fill_value, dtype=like.dtype if dtype is None else dtype)
 
 
-def zeros_like(x: Array, /, dtype: Any = None, *, device: Any = None) -> Op:
-    """Zeros of the shape, and if none is given of the dtype, of `x`.
+def zeros_like(x: Array, /, dtype: Any = None, *, device: Any = None, shape: Any = None) -> Op:
+    """Zeros of the shape and of the dtype of `x`, where no other ones are given.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.zeros_like(ng.placeholder((2,), "int8")).type
     int8[2]
     """
-    return full_like(x, 0, dtype=dtype, device=device)
+    return full_like(x, 0, dtype=dtype, device=device, shape=shape)
 
 
-def ones_like(x: Array, /, dtype: Any = None, *, device: Any = None) -> Op:
-    """Ones of the shape, and if none is given of the dtype, of `x`.
+def ones_like(x: Array, /, dtype: Any = None, *, device: Any = None, shape: Any = None) -> Op:
+    """Ones of the shape and of the dtype of `x`, where no other ones are given.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.ones_like(ng.placeholder((2,)), dtype="bool").type
     bool[2]
     """
-    return full_like(x, 1, dtype=dtype, device=device)
+    return full_like(x, 1, dtype=dtype, device=device, shape=shape)
 
 
-def empty_like(x: Array, /, dtype: Any = None, *, device: Any = None) -> Op:
-    """`empty` of the shape, and if none is given of the dtype, of `x`.
+def empty_like(x: Array, /, dtype: Any = None, *, device: Any = None, shape: Any = None) -> Op:
+    """`empty` of the shape and of the dtype of `x`, where no other ones are given.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.empty_like(ng.placeholder((2,))).type
     float32[2]
     """
-    return full_like(x, 0, dtype=dtype, device=device)
+    return full_like(x, 0, dtype=dtype, device=device, shape=shape)
 
 
 def eye(n_rows: Extent, n_cols: Extent | None = None, /, k: int = 0, dtype: Any = None, *, device: Any = None) -> Op:
@@ -164,35 +165,44 @@ def eye(n_rows: Extent, n_cols: Extent | None = None, /, k: int = 0, dtype: Any 
 def tril(x: Array, /, k: int = 0) -> Op:
     """The matrices in the last two axes of `x`, 0 above the diagonal that lies `k` above the main one.
 
+    Each row of a matrix made of a vector is that vector.
+
     Raises:
-        AxesError: for fewer than two axes.
+        AxesError: for a term without axes.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.tril(ng.placeholder((2, 3), name="x"))
     numpy.tril(x, k=0)
     """
-    return apply("tril", as_term(x), k=k)
+    return apply("tril", _matrix(as_term(x)), k=k)
 
 
 def triu(x: Array, /, k: int = 0) -> Op:
     """The matrices in the last two axes of `x`, 0 below the diagonal that lies `k` above the main one.
 
+    Each row of a matrix made of a vector is that vector.
+
     Raises:
-        AxesError: for fewer than two axes.
+        AxesError: for a term without axes.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.triu(ng.placeholder((2, 3), name="x"), k=1)
     numpy.triu(x, k=1)
     """
-    return apply("triu", as_term(x), k=k)
+    return apply("triu", _matrix(as_term(x)), k=k)
 
 
-def meshgrid(*arrays: Array, indexing: str = "xy", sparse: bool = False) -> tuple[Op, ...]:
+def _matrix(x: Op) -> Op:
+    return apply("broadcast_to", x, shape=x.shape * 2) if x.rank == 1 else x
+
+
+def meshgrid(*arrays: Array, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> tuple[Op, ...]:
     """Coordinate arrays of a grid: each of the vectors repeated along the axes of the others.
 
     Args:
         indexing: "ij": the axes stand in the order of the vectors; "xy": the first two are exchanged.
         sparse: Whether they stay of length 1 along other axes than their own: what they are in is broadcast.
+        copy: Makes no difference: terms are immutable.
 
     Raises:
         AttributeValueError: for another indexing, or a `sparse` that is neither True nor False.

@@ -62,7 +62,7 @@ def bitcast(x: Array, dtype: Any, /) -> Op:
     return by_position(lambda term: build_term("semi.bitcast", term, dtype=wanted), "bitcast", as_term(x))
 
 
-def can_cast(from_: Any, to: Any, /) -> bool:
+def can_cast(from_: Any, to: Any) -> bool:
     """Whether every value of one dtype, or of the dtype of a term, can be cast to another without loss of kind.
 
     >>> can_cast("int32", "float64"), can_cast("float32", "int64")

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import AttributeValueError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.frontend.building import checked, condition_of
 from ngraph_rewrite.frontend.numpy.creation import zeros_like
 from ngraph_rewrite.frontend.numpy.operands import Array, Parts, apply, as_number, as_term, no_truth
 from ngraph_rewrite.ops.checks import as_index, numeric
 from ngraph_rewrite.terms.catalogue import lookup
+from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, is_float, kind_of, promote, scalar_dtype
 from ngraph_rewrite.types.lengths import Length
@@ -218,8 +219,18 @@ def _decimals(given: Any) -> int:
     return number
 
 
-def clip(x: Array, /, min: Array | None = None, max: Array | None = None) -> Op:
+def clip(
+    x: Array,
+    /,
+    min: Array | None = None,
+    max: Array | None = None,
+    *,
+    a_min: Array | None = None,
+    a_max: Array | None = None,
+) -> Op:
     """`x`, but at least `min` and at most `max`; NaN stays NaN. Where the two cross it is `max`.
+
+    NumPy's older names of the two, `a_min` and `a_max`, mean the same.
 
     A Python integer below or above all integers of the dtype bounds nothing on that side.
 
@@ -228,7 +239,7 @@ def clip(x: Array, /, min: Array | None = None, max: Array | None = None) -> Op:
     numpy.minimum(numpy.maximum(x, 0.0), 1.0)
     """
     term = as_term(x)
-    low, high = bounds_of(term, min, max)
+    low, high = bounds_of(term, a_min if min is None else min, a_max if max is None else max)
     below = term if low is None else apply("maximum", term, low)
     return below if high is None else apply("minimum", below, high)
 
@@ -247,10 +258,11 @@ def bounds_of(term: Op, low: Any, high: Any) -> tuple[Any, Any]:
     return None if no_low else low, None if no_high else high
 
 
-def where(condition: Array, x1: Array, x2: Array, /) -> Op:
+def where(condition: Array, x1: Array | None = None, x2: Array | None = None, /) -> Op:
     """`x1` where the condition holds, `x2` elsewhere; broadcast by position, `x1` and `x2` promoted.
 
     Raises:
+        ArgumentError: for a condition alone: how many places there are depends on values.
         DTypeError: if the condition is not bool, or is True or False of Python, as ``x == 0`` is of a term.
 
     >>> import ngraph_rewrite as ng
@@ -258,6 +270,10 @@ def where(condition: Array, x1: Array, x2: Array, /) -> Op:
     >>> ng.numpy.where(x > 0, x, 0)
     numpy.select(numpy.greater(x, 0.0), x, 0.0)
     """
+    if x1 is None or x2 is None:
+        what = "where of a condition alone: how many elements are true is not known, and so no shape"
+        do = "give both values, or use ng.numpy.nonzero(condition, size=...)"
+        raise ArgumentError(what, where=user_line(), do=do)
     return apply("select", as_term(condition_of("where", condition)), *_branches(x1, x2))
 
 

@@ -82,7 +82,7 @@ def fromfunction(function: Callable[..., Any], shape: Any, /, *, dtype: Any = No
     return function(*(rows[k] for k in range(len(lengths))), **kwargs)
 
 
-def unravel_index(places: Array, shape: Any, /) -> tuple[Op, ...]:
+def unravel_index(places: Array, /, shape: Any) -> tuple[Op, ...]:
     """One index for each axis of a grid, from places among all of its elements in row-major order.
 
     A term that has places outside gives an index that is outside of the first axis.
@@ -102,7 +102,7 @@ def unravel_index(places: Array, shape: Any, /) -> tuple[Op, ...]:
     return (left, *found[::-1]) if lengths else ()
 
 
-def ravel_multi_index(multi_index: Sequence[Array], dims: Any, /, mode: str | Sequence[str] = "raise") -> Op:
+def ravel_multi_index(multi_index: Sequence[Array], dims: Any, mode: str | Sequence[str] = "raise") -> Op:
     """The places among all elements of a grid in row-major order, from one index for each axis.
 
     Args:

@@ -74,7 +74,7 @@ def histogram(
 
 
 def histogram2d(
-    x: Array, y: Array, /, bins: Any = 10, range: Any = None, density: bool = False, weights: Array | None = None
+    x: Array, y: Array, bins: Any = 10, range: Any = None, density: bool = False, weights: Array | None = None
 ) -> tuple[Op, Op, Op]:
     """How many pairs of elements lie in each bin of a grid, as float64, and the edges along both axes.
 

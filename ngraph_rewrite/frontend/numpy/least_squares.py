@@ -152,7 +152,7 @@ def cond(x: Array, /, p: Order = None) -> Op:
     return astype(where(singular, float("inf"), result), term.dtype)
 
 
-def lstsq(a: Array, b: Array, /, rcond: Array | None = None) -> LstsqResult:
+def lstsq(a: Array, b: Array, rcond: Array | None = None) -> LstsqResult:
     """The shortest of the x for which the sum of squares of ``a @ x - b`` is least, by `pinv`.
 
     Residuals are there whenever `a` has more rows than columns, or an unknown number of rows, also where its rank is

@@ -181,15 +181,15 @@ def trace(x: Array, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: A
     return total(diagonal(x, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
-def einsum(*operands: Any) -> Op:
+def einsum(*operands: Any, optimize: Any = True) -> Op:
     """The sum of products that subscripts describe, as ``numpy.einsum`` reads them.
 
     Args:
         operands: Subscripts such as ``"ij,jk->ik"`` and the operands; or each operand followed by the list of
             numbers of its axes, with a list for the result last. An ellipsis stands for axes that are broadcast;
             without ``->`` the result has the letters that stand once, in alphabetical order.
-
-    The operands are contracted two at a time, in an order that keeps what is between small.
+        optimize: Makes no difference: the operands are contracted two at a time, in an order that keeps what is between
+            small.
 
     Raises:
         AttributeValueError: for what is no subscript, or does not fit the operands.

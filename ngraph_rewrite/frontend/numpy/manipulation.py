@@ -153,7 +153,7 @@ def swapaxes(x: Array, /, axis1: int, axis2: int) -> Op:
     return permute_dims(term, order)
 
 
-def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Op:
+def moveaxis(x: Array, /, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Op:
     """`x` with some axes moved to other places; the others stay in their order.
 
     Raises:
@@ -191,7 +191,7 @@ def flip(x: Array, /, axis: Axis = None) -> Op:
 def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] | None = None) -> Op:
     """`x` with its elements moved up along axes; what leaves at one end enters at the other.
 
-    Without an axis the elements are moved in row-major order.
+    Without an axis the elements are moved in row-major order, by each shift if there are several.
 
     Raises:
         AttributeValueError: if there are more shifts than axes.
@@ -202,9 +202,10 @@ def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] 
     """
     term = as_term(x)
     if axis is None:
-        if dimensions("roll", shift):
-            raise AttributeValueError(f"roll: the shifts {shift} without axes", where=user_line(), do="name the axes")
-        return reshape(apply("roll", ravel(term), shift=shift, axis=0), term.shape)
+        row = ravel(term)
+        for amount in listed(shift):
+            row = apply("roll", row, shift=amount, axis=0)
+        return reshape(row, term.shape)
     axes, shifts = listed(axis), listed(shift)
     if not dimensions("roll", shift):
         shifts *= len(axes)

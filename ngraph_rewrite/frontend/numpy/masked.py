@@ -43,7 +43,7 @@ def mask_of(call: str, x: Op, mask: Array) -> Op:
         DTypeError: if it is not bool.
         AxesError: if it does not broadcast to the axes of `x`.
     """
-    term = as_term(condition_of(call, mask))
+    term = as_term(np.True_ if counts_all(mask) else condition_of(call, mask))
     if term.rank > x.rank:
         what = f"{call}: the mask has {term.rank} axes, the array {x.rank}"
         raise AxesError(what, where=user_line(), do="give a mask that broadcasts to the array")
@@ -140,12 +140,17 @@ def mean_of(x: Op, mask: Op, axis: Axis, keepdims: bool) -> Op:
     return divide(total, _count(terms, mask, axis, keepdims))
 
 
-def variance_of(x: Op, mask: Op, axis: Axis, correction: float, keepdims: bool) -> Op:
-    """The variance of the elements that a mask has, in the dtype that it is summed in.
+def variance_of(x: Op, mask: Op, axis: Axis, correction: float, keepdims: bool, mean: Array | None = None) -> Op:
+    """The variance of the elements that a mask has, in the dtype that it is summed in, about their mean or another one.
 
     It is NaN where no elements are left to divide by.
+
+    Raises:
+        AxesError: for a `mean` that does not broadcast to `x`.
     """
-    apart = either(mask, subtract(astype(x, _averaged(x)), mean_of(x, mask, axis, True)), 0.0)
+    dtype = _averaged(x)
+    middle = mean_of(x, mask, axis, True) if mean is None else broadcast_to(astype(as_term(mean), dtype), x.shape)
+    apart = either(mask, subtract(astype(x, dtype), middle), 0.0)
     left = subtract(_count(apart, mask, axis, keepdims), correction)
     total = reduced("sum", multiply(apart, apart), axis, keepdims, dtype=apart.dtype)
     return either(left > 0, divide(total, either(left > 0, left, 1.0)), math.nan)

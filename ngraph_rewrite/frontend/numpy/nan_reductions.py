@@ -145,6 +145,8 @@ def nanvar(
     correction: float = 0.0,
     keepdims: bool = False,
     where: Array = True,
+    ddof: float = 0.0,
+    mean: Array | None = None,
 ) -> Op:
     """The sum of squared deviations of what is not NaN, over the number of these elements minus `correction`.
 
@@ -154,7 +156,7 @@ def nanvar(
     >>> ng.numpy.nanvar(ng.placeholder((2, 3)), axis=1, correction=1).type
     float32[2]
     """
-    return var(x, axis, dtype, correction=correction, keepdims=keepdims, where=_present(x, where))
+    return var(x, axis, dtype, correction=correction, keepdims=keepdims, where=_present(x, where), ddof=ddof, mean=mean)
 
 
 def nanstd(
@@ -166,6 +168,8 @@ def nanstd(
     correction: float = 0.0,
     keepdims: bool = False,
     where: Array = True,
+    ddof: float = 0.0,
+    mean: Array | None = None,
 ) -> Op:
     """The square root of `nanvar`; where that is 0, so is its derivative.
 
@@ -173,7 +177,7 @@ def nanstd(
     >>> ng.numpy.nanstd(ng.placeholder((2, 3))).type
     float32[]
     """
-    return std(x, axis, dtype, correction=correction, keepdims=keepdims, where=_present(x, where))
+    return std(x, axis, dtype, correction=correction, keepdims=keepdims, where=_present(x, where), ddof=ddof, mean=mean)
 
 
 def _whole(x: Array) -> bool:

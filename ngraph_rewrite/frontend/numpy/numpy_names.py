@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.frontend.numpy import (
     beyond_standard,
     creation,
@@ -26,7 +25,6 @@ from ngraph_rewrite.frontend.numpy import (
 )
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.frontend.numpy.signatures import averaged, spread
-from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op, family_of
 from ngraph_rewrite.terms.operands import combine
 
@@ -36,9 +34,7 @@ from ngraph_rewrite.terms.operands import combine
 def _where(condition: Any, x: Any = None, y: Any = None) -> Op:
     """In the family of the terms."""
     if x is None or y is None:
-        what = "np.where of a condition alone: how many elements are true is not known, and so no shape"
-        do = "give both values, or use ng.numpy.nonzero(condition, size=...)"
-        raise ArgumentError(what, where=user_line(), do=do)
+        return elementwise.where(condition, x, y)
     terms = [t for t in (condition, x, y) if isinstance(t, Op)]
     if family_of(terms) != "axes" or not any(t.rank for t in terms):
         return elementwise.where(condition, x, y)
@@ -53,8 +49,8 @@ def _clip(a: Array, a_min: Any = None, a_max: Any = None, *, min: Any = None, ma
 
 
 def _filled_like(value: int) -> Callable[..., Op]:
-    def function(a: Array, dtype: Any = None) -> Op:
-        return creation.full_like(a, value, dtype=dtype)
+    def function(a: Array, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Op:
+        return creation.full_like(a, value, dtype=dtype, shape=shape, device=device)
 
     return function
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, known_array, places
 from ngraph_rewrite.frontend.numpy.sorted_lines import Lines, both, lines_of, taken, with_nan
 from ngraph_rewrite.frontend.numpy.statistical import max, min
+from ngraph_rewrite.frontend.numpy.weighted_lines import weighted
 from ngraph_rewrite.ops.alignment import averaging
 from ngraph_rewrite.ops.checks import flag, one_of
 from ngraph_rewrite.ops.stretching import without
@@ -32,10 +33,57 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float, promote, wide
 from ngraph_rewrite.types.lengths import Length
 
-# Which place along a sorted line each method takes, of a place that is no whole number; two others lie between places.
-_METHODS: Mapping[str, Callable[[Any], Any] | None] = {
-    "linear": None, "midpoint": None, "lower": np.floor, "higher": np.ceil, "nearest": np.round
-}  # fmt: skip
+
+class _Method(NamedTuple):
+    """Where a method looks along a sorted line, and what it takes if that is no whole number.
+
+    Attributes:
+        place: The place, by a part of 1 and the place of the last element.
+        rounded: Which element it takes; None if it takes what is between two.
+        share: How much of the later one that has, by what the place is beyond the earlier one.
+    """
+
+    place: Callable[[Any, Any], Any]
+    rounded: Callable[[Any], Any] | None = None
+    share: Callable[[Any], Any] = np.positive
+
+
+def _even(part: Any, last: Any) -> Any:
+    return part * last
+
+
+def _up_to(part: Any, last: Any) -> Any:
+    return part * (last + 1) - 1
+
+
+def _beside(first: float, end: float | None = None) -> Callable[[Any, Any], Any]:
+    """As `_even`, but the first element stands for more than no part, and the last for less than 1."""
+    room = 1 - first - (first if end is None else end)
+    return lambda part, last: part * (last + 1 + room) + (first - 1)
+
+
+def _closest(place: Any) -> Any:
+    """Of two that are as close the one of an odd place."""
+    below = np.floor(place)
+    tie = np.logical_and(np.equal(place, below), np.equal(np.remainder(below, 2.0), 1.0))
+    return np.where(tie, below, below + 1)
+
+
+_METHODS: Mapping[str, _Method] = {
+    "linear": _Method(_even),
+    "midpoint": _Method(_even, share=lambda beyond: np.where(np.equal(beyond, 0.0), 0.0, 0.5)),
+    "lower": _Method(_even, np.floor),
+    "higher": _Method(_even, np.ceil),
+    "nearest": _Method(_even, np.round),
+    "inverted_cdf": _Method(_up_to, np.ceil),
+    "averaged_inverted_cdf": _Method(_up_to, share=lambda beyond: np.where(np.equal(beyond, 0.0), 0.5, 1.0)),
+    "closest_observation": _Method(lambda part, last: _up_to(part, last) - 0.5, _closest),
+    "interpolated_inverted_cdf": _Method(_beside(0.0, 1.0)),
+    "hazen": _Method(_beside(0.5)),
+    "weibull": _Method(_beside(0.0)),
+    "median_unbiased": _Method(_beside(1 / 3)),
+    "normal_unbiased": _Method(_beside(3 / 8)),
+}
 
 
 def ptp(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
@@ -73,13 +121,26 @@ def nanmedian(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
     return _median("nanmedian", x, axis, keepdims)
 
 
-def quantile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Op:
+def quantile(
+    x: Array,
+    /,
+    q: Array,
+    axis: Axis = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Array | None = None,
+) -> Op:
     """Below which number a part `q` of the elements lies; NaN if any is. The axes of `q` come first.
 
     Args:
         q: Numbers from 0 to 1; terms may be outside, and mean the nearest of these.
         method: Which number, if one between two elements is meant: ``"linear"``, by how far it is from them; the
-            ``"lower"``, the ``"higher"`` or the ``"nearest"`` of them; or their ``"midpoint"``.
+            ``"lower"``, the ``"higher"`` or the ``"nearest"`` of them; or their ``"midpoint"``. The others are NumPy's:
+            ``"inverted_cdf"``, ``"averaged_inverted_cdf"``, ``"closest_observation"``,
+            ``"interpolated_inverted_cdf"``, ``"hazen"``, ``"weibull"``, ``"median_unbiased"``, ``"normal_unbiased"``.
+        weights: How often each element counts, of the shape of `x`, or of its axes that are reduced; with the method
+            ``"inverted_cdf"``.
 
     Raises:
         AttributeValueError: for another method, or a number that is not from 0 to 1.
@@ -90,37 +151,64 @@ def quantile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "linear"
     >>> ng.numpy.quantile(ng.placeholder((2, 3)), 0.9, axis=1).type
     float32[2]
     """
-    return _quantile("quantile", x, q, 1, axis, method, keepdims)
+    return _quantile("quantile", x, q, 1, axis, method, keepdims, weights)
 
 
-def percentile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Op:
+def percentile(
+    x: Array,
+    /,
+    q: Array,
+    axis: Axis = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Array | None = None,
+) -> Op:
     """`quantile` of ``q / 100``.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.percentile(ng.placeholder((2, 3), "int8"), [25, 75], axis=1).type
     float64[2, 2]
     """
-    return _quantile("percentile", x, q, 100, axis, method, keepdims)
+    return _quantile("percentile", x, q, 100, axis, method, keepdims, weights)
 
 
-def nanquantile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Op:
+def nanquantile(
+    x: Array,
+    /,
+    q: Array,
+    axis: Axis = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Array | None = None,
+) -> Op:
     """The `quantile` of what is not NaN; NaN where all is.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.nanquantile(ng.placeholder((2, 3)), 0.9, axis=1).type
     float32[2]
     """
-    return _quantile("nanquantile", x, q, 1, axis, method, keepdims)
+    return _quantile("nanquantile", x, q, 1, axis, method, keepdims, weights)
 
 
-def nanpercentile(x: Array, q: Array, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Op:
+def nanpercentile(
+    x: Array,
+    /,
+    q: Array,
+    axis: Axis = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Array | None = None,
+) -> Op:
     """The `percentile` of what is not NaN; NaN where all is.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.nanpercentile(ng.placeholder((2, 3)), 50, axis=1).type
     float32[2]
     """
-    return _quantile("nanpercentile", x, q, 100, axis, method, keepdims)
+    return _quantile("nanpercentile", x, q, 100, axis, method, keepdims, weights)
 
 
 def _median(call: str, x: Array, axis: Axis, keepdims: bool) -> Op:
@@ -134,21 +222,29 @@ def _median(call: str, x: Array, axis: Axis, keepdims: bool) -> Op:
     return apply("reshape", with_nan(lines, middle), shape=lines.shape)
 
 
-def _quantile(call: str, x: Array, q: Array, whole: int, axis: Axis, method: str, keepdims: bool) -> Op:
+def _quantile(
+    call: str, x: Array, q: Array, whole: int, axis: Axis, method: str, keepdims: bool, weights: Array | None
+) -> Op:
     term = as_term(x)
     if term.dtype == BOOL:
         raise DTypeError(f"{call}: expected numbers, got {term.type!r}", where=user_line(), do="cast them")
     checked(call, one_of, method, _METHODS, "method")
     part = _part(call, q, whole, method == "linear")
+    if weights is not None:
+        if method != "inverted_cdf":
+            do = "give method='inverted_cdf', as NumPy asks for it"
+            raise AttributeValueError(f"{call}: weights with the method {method!r}", where=user_line(), do=do)
+        return weighted(call, term, as_term(weights), as_term(part), axis, keepdims)
     lines = lines_of(call, term, axis, keepdims)
     if lines.each:
         part = np.reshape(part, (*part.shape, *(1,) * (lines.term.rank - 1)))
-    place = part * (lines.last if isinstance(lines.last, int) else astype(lines.last, part.dtype))
-    rounded = np.positive if method == "linear" and place.dtype.kind in "iu" else _METHODS[method]
+    chosen, last = _METHODS[method], lines.last
+    place = chosen.place(part, last if isinstance(last, int) else astype(last, part.dtype))
+    rounded = np.positive if method == "linear" and place.dtype.kind in "iu" else chosen.rounded
     if rounded is not None:
-        found = taken(lines, rounded(place))
+        found = taken(lines, _inside(rounded(place), last))
     else:
-        found = _between(lines, place, method, type(q) in (int, float))
+        found = _between(lines, place, chosen, type(q) in (int, float))
     front = q.shape if isinstance(q, Op) else () if isinstance(q, Length) else np.shape(q)
     return apply("reshape", with_nan(lines, found), shape=(*front, *lines.shape))
 
@@ -165,12 +261,15 @@ def _part(call: str, q: Any, whole: int, linear: bool) -> Any:
     return array
 
 
-def _between(lines: Lines, place: Any, method: str, weak: bool) -> Op:
+def _inside(place: Any, last: Any) -> Any:
+    return np.minimum(np.maximum(place, 0), last)
+
+
+def _between(lines: Lines, place: Any, method: _Method, weak: bool) -> Op:
     """What lies between two elements, nearer to the one that the place is nearer to."""
     below = np.floor(place)
-    low, high = both(lines, below, np.minimum(below + 1, lines.last))
-    part = place - below if method == "linear" else np.where(np.equal(place, below), 0.0, 0.5)
-    share = astype(as_term(part), place.dtype)
+    low, high = both(lines, _inside(below, lines.last), _inside(below + 1, lines.last))
+    share = astype(as_term(method.share(place - below)), place.dtype)
     if not lines.each:
         share = apply("reshape", share, shape=(*share.shape, *(1,) * (lines.term.rank - 1)))
     dtype = averaging(lines.term.dtype) if weak else promote(lines.term.dtype, share.dtype)

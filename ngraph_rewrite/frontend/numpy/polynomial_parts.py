@@ -42,7 +42,7 @@ def poly(seq_of_zeros: Array, /) -> Op:
     return found if count else found[0]
 
 
-def polydiv(u: Polynomial, v: Polynomial, /) -> tuple[Op, Op]:
+def polydiv(u: Polynomial, v: Polynomial) -> tuple[Op, Op]:
     """The quotient of two polynomials, and the remainder, as floats.
 
     The remainder of a divisor of n coefficients has n - 1, at least one; NumPy takes zeros off in front. So it does of

@@ -36,7 +36,7 @@ from ngraph_rewrite.types.lengths import Extent
 Polynomial = Array | Sequence[Array]
 
 
-def polyval(p: Polynomial, x: Array, /) -> Op:
+def polyval(p: Polynomial, x: Array) -> Op:
     """The polynomial with these coefficients, the highest first, at `x`.
 
     Raises:
@@ -57,7 +57,7 @@ def polyval(p: Polynomial, x: Array, /) -> Op:
     return found
 
 
-def polyadd(a1: Polynomial, a2: Polynomial, /) -> Op:
+def polyadd(a1: Polynomial, a2: Polynomial) -> Op:
     """The sum of two polynomials: as many coefficients as the longer one has.
 
     Raises:
@@ -71,7 +71,7 @@ def polyadd(a1: Polynomial, a2: Polynomial, /) -> Op:
     return add(*_alike("polyadd", a1, a2))
 
 
-def polysub(a1: Polynomial, a2: Polynomial, /) -> Op:
+def polysub(a1: Polynomial, a2: Polynomial) -> Op:
     """One polynomial minus another. As `polyadd` otherwise.
 
     >>> import ngraph_rewrite as ng
@@ -81,7 +81,7 @@ def polysub(a1: Polynomial, a2: Polynomial, /) -> Op:
     return subtract(*_alike("polysub", a1, a2))
 
 
-def polymul(a1: Polynomial, a2: Polynomial, /) -> Op:
+def polymul(a1: Polynomial, a2: Polynomial) -> Op:
     """The product of two polynomials, which `convolve` gives: n + m - 1 coefficients of n and m.
 
     NumPy takes leading zeros off first.
@@ -144,7 +144,6 @@ def polyfit(
     x: Array,
     y: Array,
     deg: int,
-    /,
     rcond: Array | None = None,
     full: bool = False,
     w: Array | None = None,

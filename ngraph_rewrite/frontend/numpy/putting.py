@@ -99,7 +99,7 @@ def at(x: Array, /) -> At:
     return At(positional("at", x))
 
 
-def put_along_axis(x: Array, indices: Array, values: Array, /, axis: int = -1, *, how: str = "set") -> Op:
+def put_along_axis(x: Array, /, indices: Array, values: Array, axis: int = -1, *, how: str = "set") -> Op:
     """`x` with values put at the indices of each line along an axis; the other axes of indices are broadcast.
 
     Args:

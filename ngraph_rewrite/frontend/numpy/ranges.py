@@ -85,7 +85,6 @@ def _end(number: Any) -> Extent:
 def linspace(
     start: Array,
     stop: Array,
-    /,
     num: int = 50,
     endpoint: bool = True,
     *,

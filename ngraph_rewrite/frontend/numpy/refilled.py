@@ -31,7 +31,7 @@ from ngraph_rewrite.types.dtypes import BOOL, INT64
 from ngraph_rewrite.types.lengths import Extent, product
 
 
-def resize(x: Array, new_shape: Any, /) -> Op:
+def resize(x: Array, /, new_shape: Any) -> Op:
     """The elements of `x` in row-major order in another shape: as many as fit, from the first again where they end.
 
     What has no elements gives zeros.
@@ -47,7 +47,7 @@ def resize(x: Array, new_shape: Any, /) -> Op:
     return reshape(_repeated(ravel(x), product(lengths)), lengths)
 
 
-def putmask(x: Array, mask: Array, values: Array, /) -> Op:
+def putmask(x: Array, /, mask: Array, values: Array) -> Op:
     """`x` with the n-th of `values` in its n-th place, where the mask is true; values are repeated if there are fewer.
 
     Args:
@@ -67,7 +67,7 @@ def putmask(x: Array, mask: Array, values: Array, /) -> Op:
     return reshape(where(chosen, _repeated(new, term.size), ravel(term)), term.shape)
 
 
-def place(x: Array, mask: Array, values: Array, /) -> Op:
+def place(x: Array, /, mask: Array, values: Array) -> Op:
     """`x` with the n-th of `values` in the n-th place where the mask is true; values are repeated if there are fewer.
 
     The arguments and errors are those of `putmask`.

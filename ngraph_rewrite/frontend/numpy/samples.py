@@ -45,7 +45,6 @@ def interp(
     x: Array,
     xp: Array,
     fp: Array,
-    /,
     left: Array | None = None,
     right: Array | None = None,
     period: float | None = None,

@@ -67,7 +67,7 @@ def searchsorted(x1: Array, x2: Array, /, side: str = "left", sorter: Array | No
     return apply("searchsorted", vector, x2, right=side == "right")
 
 
-def take(x: Array, indices: Array, /, axis: int | None = None, *, mode: str = "raise") -> Op:
+def take(x: Array, /, indices: Array, axis: int | None = None, *, mode: str = "raise") -> Op:
     """The elements of `x` at places along an axis, which the axes of `indices` replace.
 
     Args:
@@ -103,7 +103,7 @@ def _inside(index: Op, length: Extent, mode: str) -> Op:
     return remainder(wide, count) if mode == "wrap" else maximum(minimum(wide, count - 1), 0)
 
 
-def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Op:
+def take_along_axis(x: Array, /, indices: Array, axis: int = -1) -> Op:
     """For each line of `x` along an axis, its elements at the indices of that line; other axes are broadcast.
 
     Args:

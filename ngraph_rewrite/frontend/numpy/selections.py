@@ -57,7 +57,7 @@ def _places(array: Any) -> Any:
     return array if array.size else array.astype(np.int64)
 
 
-def diag_indices(n: Extent, ndim: int = 2, /) -> tuple[Op, ...]:
+def diag_indices(n: Extent, ndim: int = 2) -> tuple[Op, ...]:
     """The index of the main diagonal of an array with `ndim` axes of this length: for each of them the same vector.
 
     Raises:
@@ -141,7 +141,7 @@ def triu_indices_from(x: Array, /, k: int = 0) -> tuple[Op, Op]:
     return _triangle("triu_indices_from", np.triu_indices, rows, k, columns)
 
 
-def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0, /) -> tuple[Op, Op]:
+def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Op, Op]:
     """The index of what a function keeps of an n times n matrix of ones, in row-major order.
 
     Args:

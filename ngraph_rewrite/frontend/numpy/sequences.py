@@ -22,9 +22,11 @@ from ngraph_rewrite.types.dtypes import FLOAT32
 
 
 def logspace(
-    start: float, stop: float, /, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Op:
     """`num` powers of a base, with exponents evenly apart from `start` to `stop`, the last if `endpoint`.
+
+    Of arrays there are so many along a new axis.
 
     Raises:
         ArgumentError: for what are no numbers.
@@ -34,11 +36,15 @@ def logspace(
     float32[4]
     """
     count = checked("logspace", as_index, num, "num")
-    return _constant("logspace", lambda: np.logspace(start, stop, count, endpoint=endpoint, base=base), dtype)
+    return _constant(
+        "logspace", lambda: np.logspace(start, stop, count, endpoint=endpoint, base=base, axis=axis), dtype
+    )
 
 
-def geomspace(start: float, stop: float, /, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Op:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Op:
     """`num` numbers from `start` to `stop`, each as many times the one before it.
+
+    Of arrays there are so many along a new axis.
 
     Raises:
         ArgumentError: for what are no numbers, or are 0.
@@ -48,7 +54,7 @@ def geomspace(start: float, stop: float, /, num: int = 50, endpoint: bool = True
     float32[4]
     """
     count = checked("geomspace", as_index, num, "num")
-    return _constant("geomspace", lambda: np.geomspace(start, stop, count, endpoint=endpoint), dtype)
+    return _constant("geomspace", lambda: np.geomspace(start, stop, count, endpoint=endpoint, axis=axis), dtype)
 
 
 def bartlett(m: int, /, *, dtype: Any = None) -> Op:
@@ -91,7 +97,7 @@ def hanning(m: int, /, *, dtype: Any = None) -> Op:
     return _window("hanning", np.hanning, m, dtype)
 
 
-def kaiser(m: int, beta: float, /, *, dtype: Any = None) -> Op:
+def kaiser(m: int, /, beta: float, *, dtype: Any = None) -> Op:
     """`m` numbers of a Bessel function, the narrower the greater `beta` is.
 
     >>> import ngraph_rewrite as ng

@@ -9,30 +9,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngraph_rewrite.errors import ArgumentError
-from ngraph_rewrite.frontend.numpy.chosen import gathered, size_of
+from ngraph_rewrite.frontend.building import checked
+from ngraph_rewrite.frontend.numpy.chosen import compress, gathered, size_of
 from ngraph_rewrite.frontend.numpy.creation import zeros
 from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
 from ngraph_rewrite.frontend.numpy.data_types import astype, result_type
 from ngraph_rewrite.frontend.numpy.elementwise import (
     equal,
-    isnan,
     less,
     logical_and,
     logical_not,
-    logical_or,
-    not_equal,
     subtract,
 )
 from ngraph_rewrite.frontend.numpy.joining import concat
-from ngraph_rewrite.frontend.numpy.manipulation import ravel, reshape, roll
+from ngraph_rewrite.frontend.numpy.manipulation import moveaxis, ravel, reshape
 from ngraph_rewrite.frontend.numpy.operands import Array, as_term
 from ngraph_rewrite.frontend.numpy.putting import at
-from ngraph_rewrite.frontend.numpy.ranges import arange
+from ngraph_rewrite.frontend.numpy.row_orders import ordered, ordered_slices
 from ngraph_rewrite.frontend.numpy.searching import searchsorted, take
 from ngraph_rewrite.frontend.numpy.sorting import argsort, sort
+from ngraph_rewrite.ops.checks import position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
-from ngraph_rewrite.types.dtypes import BOOL, INT32, INT64, is_float
+from ngraph_rewrite.types.dtypes import BOOL, INT32, INT64
 
 
 class UniqueAll(NamedTuple):
@@ -119,29 +118,46 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
+    sorted: bool = True,
     size: Any = None,
     fill_value: Array = 0,
 ) -> Op | tuple[Op, ...]:
     """The first `size` distinct elements, alone or with what else is wanted, as NumPy has it: all NaN are one.
+
+    Args:
+        axis: Along which axis slices are distinct, or are not; as in NumPy those with a NaN always are.
+        sorted: Makes no difference: they are in ascending order.
+
+    Raises:
+        ArgumentError: for a term without `size`.
+        LengthError: if it is not known how many elements a slice has.
 
     >>> import ngraph_rewrite as ng
     >>> values, counts = ng.numpy.unique(ng.placeholder((5,)), return_counts=True, size=4)
     >>> values.type, counts.type
     (float32[4], int64[4])
     """
-    found = _unique("unique", x, size, fill_value, equal_nan)
+    found = _unique("unique", x, size, fill_value, equal_nan, axis)
     wanted = zip(found, (True, return_index, return_inverse, return_counts), strict=True)
     parts = tuple(part for part, said in wanted if said)
     return parts if len(parts) > 1 else parts[0]
 
 
-def isin(element: Array, test_elements: Array, /, assume_unique: bool = False, invert: bool = False) -> Op:
+def isin(
+    element: Array,
+    test_elements: Array,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Op:
     """Whether each element is one of some others, or, with `invert`, none of them. NaN is in nothing.
 
     Args:
-        assume_unique: Makes no difference.
+        assume_unique, kind: Make no difference.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.isin(ng.placeholder((2, 3)), [1.0, 2.0]).type
@@ -196,57 +212,40 @@ def setxor1d(a: Array, b: Array, /, *, size: Any = None, fill_value: Array = 0) 
     """
     wanted = size_of("setxor1d", size, lambda: len(np.setxor1d(np.asarray(a), np.asarray(b))), a, b)
     dtype = result_type(as_term(a), as_term(b))
-    sides = [_ordered(astype(ravel(x), dtype), True) for x in (a, b)]
+    sides = [ordered(astype(ravel(x), dtype), True) for x in (a, b)]
     alone = [logical_and(side.first, isin(side.values, y, invert=True)) for side, y in zip(sides, (b, a), strict=True)]
     both = concat([side.values for side in sides])
     order = argsort(both)
     return gathered(take(concat(alone), order), take(both, order), wanted, fill_value)
 
 
-class _Ordered(NamedTuple):
-    """The elements in ascending order, their places before, and which are the first of those that are equal."""
-
-    values: Op
-    order: Op
-    first: Op
-
-
-def _ordered(x: Op, equal_nan: bool) -> _Ordered:
-    order = argsort(x)
-    values = take(x, order)
-    before = roll(values, 1)
-    new = not_equal(values, before)
-    if equal_nan and is_float(x.dtype):
-        new = logical_and(new, logical_not(logical_and(isnan(values), isnan(before))))
-    return _Ordered(values, order, logical_or(new, equal(arange(x.shape[0], dtype=INT64), 0)))
-
-
 def unique_values_of(x: Op, size: Any, fill: Array, equal_nan: bool = True) -> Op:
     """The first distinct elements of a vector."""
-    found = _ordered(x, equal_nan)
+    found = ordered(x, equal_nan)
     return gathered(found.first, found.values, size, fill)
 
 
 def _members(function: Callable[..., Any], a: Array, b: Array, size: Any, fill: Array) -> Op:
     """Those distinct elements that stand in another array too, or those that do not."""
     wanted = size_of(function.__name__, size, lambda: len(function(np.asarray(a), np.asarray(b))), a, b)
-    found = _ordered(astype(ravel(a), result_type(as_term(a), as_term(b))), True)
+    found = ordered(astype(ravel(a), result_type(as_term(a), as_term(b))), True)
     chosen = logical_and(found.first, isin(found.values, b, invert=function is np.setdiff1d))
     return gathered(chosen, found.values, wanted, fill)
 
 
-def _unique(call: str, x: Array, size: Any, fill: Array, equal_nan: bool) -> UniqueAll:
+def _unique(call: str, x: Array, size: Any, fill: Array, equal_nan: bool, axis: int | None = None) -> UniqueAll:
     if not isinstance(equal_nan, bool):
         raise ArgumentError(f"{call}: equal_nan is {equal_nan!r}", where=user_line(), do="give True or False")
-    wanted = size_of(call, size, lambda: len(np.unique(np.asarray(x), equal_nan=equal_nan)), x)
     term = as_term(x)
-    flat = ravel(term)
-    length = flat.shape[0]
-    found = _ordered(flat, equal_nan)
+    along = 0 if axis is None else checked(call, position, axis, term.rank)
+    wanted = size_of(call, size, lambda: np.unique(np.asarray(x), axis=axis, equal_nan=equal_nan).shape[along], x)
+    found = ordered(ravel(term), equal_nan) if axis is None else ordered_slices(call, term, along)
+    length = found.order.shape[0]
     which = subtract(cumulative_sum(astype(found.first, INT64)), 1)
+    inverse = at(zeros((length,), dtype=INT64))[found.order].set(which)
     return UniqueAll(
-        gathered(found.first, found.values, wanted, fill),
+        moveaxis(compress(found.first, found.values, axis=0, size=wanted, fill_value=fill), 0, along),
         gathered(found.first, found.order, wanted, length),
-        reshape(at(zeros((length,), dtype=INT64))[found.order].set(which), term.shape),
+        reshape(inverse, term.shape) if axis is None else inverse,
         at(zeros((wanted,), dtype=INT64))[which].add(1),
     )

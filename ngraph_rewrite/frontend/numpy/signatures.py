@@ -21,7 +21,7 @@ def averaged(reduction: Callable[..., Op]) -> Callable[..., Op]:
 
 
 def spread(reduction: Callable[..., Op]) -> Callable[..., Op]:
-    """NumPy says `ddof` for `correction`."""
+    """NumPy says `a` for the array."""
 
     def function(
         a: Array,
@@ -30,11 +30,12 @@ def spread(reduction: Callable[..., Op]) -> Callable[..., Op]:
         *,
         ddof: float = 0.0,
         keepdims: bool = False,
-        correction: float | None = None,
+        correction: float = 0.0,
         where: Array = True,
+        mean: Array | None = None,
     ) -> Op:
-        correction = ddof if correction is None else correction
-        return reduction(a, axis=axis, dtype=dtype, keepdims=keepdims, correction=correction, where=where)
+        options = {"correction": correction, "ddof": ddof, "where": where, "mean": mean}
+        return reduction(a, axis=axis, dtype=dtype, keepdims=keepdims, **options)
 
     function.__qualname__ = reduction.__name__
     return function

@@ -11,33 +11,52 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.joining import unstack
 from ngraph_rewrite.frontend.numpy.manipulation import ravel
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, each, several
-from ngraph_rewrite.ops.checks import as_index, flag, position
+from ngraph_rewrite.ops.checks import as_index, flag, one_of, position
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
+_KINDS = ("quicksort", "mergesort", "heapsort", "stable")
 
-def argsort(x: Array, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Op:
+
+def argsort(
+    x: Array,
+    /,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+    kind: str | None = None,
+) -> Op:
     """The int64 places along an axis that put `x` in order; equal elements keep theirs.
 
     Args:
         axis: The axis; None for all elements in row-major order.
         descending: Whether the greatest comes first; NaN still comes last.
         stable: Sorts are stable either way.
+        kind: NumPy's name of an algorithm, which makes no difference.
 
     Raises:
         OutOfRangeError: for an axis that is not there.
-        AttributeValueError: for a flag that is not True or False.
+        AttributeValueError: for a flag that is not True or False, or a kind that NumPy has not.
 
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.argsort(ng.placeholder((2, 3))).type
     int64[2, 3]
     """
-    checked("argsort", flag, stable, "stable")
+    _checked_kind("argsort", stable, kind)
     row, place = _in_a_row(x, axis)
     return apply("argsort", row, axis=place, descending=descending)
 
 
-def sort(x: Array, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Op:
+def sort(
+    x: Array,
+    /,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+    kind: str | None = None,
+) -> Op:
     """`x` in order along an axis. The arguments and errors are those of `argsort`.
 
     The gradient of each element goes to where it came from.
@@ -46,16 +65,22 @@ def sort(x: Array, /, axis: int | None = -1, *, descending: bool = False, stable
     >>> ng.numpy.sort(ng.placeholder((2, 3)), axis=0, descending=True).type
     float32[2, 3]
     """
-    checked("sort", flag, stable, "stable")
+    _checked_kind("sort", stable, kind)
     row, place = _in_a_row(x, axis)
     return apply("sort", row, axis=place, descending=descending)
+
+
+def _checked_kind(call: str, stable: bool, kind: str | None) -> None:
+    checked(call, flag, stable, "stable")
+    if kind is not None:
+        checked(call, one_of, kind, _KINDS, "kind")
 
 
 def _in_a_row(x: Array, axis: int | None) -> tuple[Op, int]:
     return (ravel(x), 0) if axis is None else (as_term(x), axis)
 
 
-def argpartition(x: Array, kth: Any, /, axis: int | None = -1) -> Op:
+def argpartition(x: Array, /, kth: Any, axis: int | None = -1) -> Op:
     """The int64 places along an axis that put `x` in order: a whole order has each of the `kth` elements in its place.
 
     NumPy orders no more than it has to, so that other places may differ from its own.
@@ -77,7 +102,7 @@ def argpartition(x: Array, kth: Any, /, axis: int | None = -1) -> Op:
     return argsort(term, axis=place)
 
 
-def partition(x: Array, kth: Any, /, axis: int | None = -1) -> Op:
+def partition(x: Array, /, kth: Any, axis: int | None = -1) -> Op:
     """`x` in order along an axis: see `argpartition`. Where only the first few are needed, `top_k` says so.
 
     >>> import ngraph_rewrite as ng

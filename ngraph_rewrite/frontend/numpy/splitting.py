@@ -21,11 +21,12 @@ from ngraph_rewrite.types.lengths import Extent, Length, divided
 Cuts = int | Iterable[Extent]
 
 
-def split(x: Array, cuts: Cuts, /, axis: int = 0) -> list[Op]:
+def split(x: Array, /, indices_or_sections: Cuts, axis: int = 0) -> list[Op]:
     """The parts of `x` along an axis.
 
     Args:
-        cuts: How many parts of one length, or where all parts but the first begin; places may count from the end.
+        indices_or_sections: How many parts of one length, or where all parts but the first begin; places may count
+            from the end.
 
     Raises:
         AttributeValueError: if the length is no multiple of the number of parts.
@@ -38,20 +39,20 @@ def split(x: Array, cuts: Cuts, /, axis: int = 0) -> list[Op]:
     >>> [part.shape for part in ng.numpy.split(x, 3)], [part.shape for part in ng.numpy.split(x, [1, 4])]
     ([(2, 2), (2, 2), (2, 2)], [(1, 2), (3, 2), (2, 2)])
     """
-    return _split("split", as_term(x), cuts, axis, True)
+    return _split("split", as_term(x), indices_or_sections, axis, True)
 
 
-def array_split(x: Array, cuts: Cuts, /, axis: int = 0) -> list[Op]:
+def array_split(x: Array, /, indices_or_sections: Cuts, axis: int = 0) -> list[Op]:
     """`split`, but the first parts may be longer than the others by one.
 
     >>> import ngraph_rewrite as ng
     >>> [part.shape for part in ng.numpy.array_split(ng.placeholder((7,)), 3)]
     [(3,), (2,), (2,)]
     """
-    return _split("array_split", as_term(x), cuts, axis, False)
+    return _split("array_split", as_term(x), indices_or_sections, axis, False)
 
 
-def hsplit(x: Array, cuts: Cuts, /) -> list[Op]:
+def hsplit(x: Array, /, indices_or_sections: Cuts) -> list[Op]:
     """`split` along the second axis, or the one of a vector.
 
     Raises:
@@ -62,27 +63,27 @@ def hsplit(x: Array, cuts: Cuts, /) -> list[Op]:
     [(2, 2), (2, 2)]
     """
     term = _with_axes("hsplit", x, 1)
-    return _split("hsplit", term, cuts, 1 if term.rank > 1 else 0, True)
+    return _split("hsplit", term, indices_or_sections, 1 if term.rank > 1 else 0, True)
 
 
-def vsplit(x: Array, cuts: Cuts, /) -> list[Op]:
+def vsplit(x: Array, /, indices_or_sections: Cuts) -> list[Op]:
     """`split` along the first of at least two axes.
 
     >>> import ngraph_rewrite as ng
     >>> [part.shape for part in ng.numpy.vsplit(ng.placeholder((2, 4)), 2)]
     [(1, 4), (1, 4)]
     """
-    return _split("vsplit", _with_axes("vsplit", x, 2), cuts, 0, True)
+    return _split("vsplit", _with_axes("vsplit", x, 2), indices_or_sections, 0, True)
 
 
-def dsplit(x: Array, cuts: Cuts, /) -> list[Op]:
+def dsplit(x: Array, /, indices_or_sections: Cuts) -> list[Op]:
     """`split` along the third axis.
 
     >>> import ngraph_rewrite as ng
     >>> [part.shape for part in ng.numpy.dsplit(ng.placeholder((2, 3, 4)), 2)]
     [(2, 3, 2), (2, 3, 2)]
     """
-    return _split("dsplit", _with_axes("dsplit", x, 3), cuts, 2, True)
+    return _split("dsplit", _with_axes("dsplit", x, 3), indices_or_sections, 2, True)
 
 
 def _with_axes(call: str, x: Array, least: int) -> Op:

@@ -9,7 +9,7 @@ from typing import Any
 from ngraph_rewrite.errors import ArgumentError
 from ngraph_rewrite.frontend.numpy.joining import concat
 from ngraph_rewrite.frontend.numpy.manipulation import expand_dims, ravel, transpose
-from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term, several
+from ngraph_rewrite.frontend.numpy.operands import Array, as_term, several
 from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 
@@ -119,7 +119,7 @@ def block(arrays: Any, /) -> Op:
     return _blocks(arrays, depth, rank)
 
 
-def append(x: Array, values: Array, /, axis: int | None = None) -> Op:
+def append(x: Array, /, values: Array, axis: int | None = None) -> Op:
     """`x` and then the values along an axis; without one, all elements of both in row-major order.
 
     Raises:
@@ -153,8 +153,7 @@ def _block_of_three(x: Op) -> Op:
 
 
 def _joined(terms: list[Op], axis: int, dtype: Any) -> Op:
-    cast = terms if dtype is None else [apply("cast", x, dtype=dtype) for x in terms]
-    return concat(cast, axis=axis)
+    return concat(terms, axis=axis, dtype=dtype)
 
 
 # -- blocks ------------------------------------------------------------------------------------------

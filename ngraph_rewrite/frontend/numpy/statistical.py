@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ngraph_rewrite.errors import AttributeValueError
+from ngraph_rewrite.errors import ArgumentError, AttributeValueError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.joining import concat
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
@@ -173,22 +174,27 @@ def var(
     correction: float = 0.0,
     keepdims: bool = False,
     where: Array = True,
+    ddof: float = 0.0,
+    mean: Array | None = None,
 ) -> Op:
     """The sum of squared deviations from the mean, over the number of elements minus `correction`.
 
     1 for `correction` gives the unbiased estimate; where no elements are left to divide by, the result is not finite.
     The other arguments and the errors are those of `sum`; `dtype` is a float dtype, to compute in and of the result.
 
+    Args:
+        ddof: NumPy's name of `correction`.
+        mean: What to take for the mean, broadcast to `x`, as ``mean(x, axis, keepdims=True)`` gives it.
+
+    Raises:
+        ArgumentError: for both a `correction` and a `ddof`.
+
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.var(ng.placeholder((2, 3)), axis=1, correction=1).type
     float32[2]
     """
-    term, options = as_term(x), {"axis": axis, "correction": correction, "keepdims": keepdims, "where": where}
-    if dtype is not None:
-        return computed_in(var, term, float_for("var", dtype), **options)
-    if counts_all(where):
-        return reduced("variance", term, axis, keepdims, correction=correction)
-    return result_of(term, variance_of(term, mask_of("var", term, where), axis, correction, keepdims))
+    options = {"axis": axis, "keepdims": keepdims, "where": where, "mean": mean}
+    return _spread(var, "variance", as_term(x), dtype, _correction("var", correction, ddof), options)
 
 
 def std(
@@ -200,6 +206,8 @@ def std(
     correction: float = 0.0,
     keepdims: bool = False,
     where: Array = True,
+    ddof: float = 0.0,
+    mean: Array | None = None,
 ) -> Op:
     """The square root of `var`.
 
@@ -207,13 +215,28 @@ def std(
     >>> ng.numpy.std(ng.placeholder((2, 3))).type
     float32[]
     """
-    term, options = as_term(x), {"axis": axis, "correction": correction, "keepdims": keepdims, "where": where}
+    options = {"axis": axis, "keepdims": keepdims, "where": where, "mean": mean}
+    return _spread(std, "deviation", as_term(x), dtype, _correction("std", correction, ddof), options)
+
+
+def _spread(
+    function: Callable[..., Op], short: str, x: Op, dtype: Any, correction: float, options: Mapping[str, Any]
+) -> Op:
+    call, (axis, keepdims, where, mean) = function.__name__, options.values()
     if dtype is not None:
-        return computed_in(std, term, float_for("std", dtype), **options)
-    if counts_all(where):
-        return reduced("deviation", term, axis, keepdims, correction=correction)
-    square = variance_of(term, mask_of("std", term, where), axis, correction, keepdims)
-    return result_of(term, deviation_of(square))
+        return computed_in(function, x, float_for(call, dtype), correction=correction, **options)
+    if counts_all(where) and mean is None:
+        return reduced(short, x, axis, keepdims, correction=correction)
+    square = variance_of(x, mask_of(call, x, where), axis, correction, keepdims, mean)
+    return result_of(x, deviation_of(square) if function is std else square)
+
+
+def _correction(call: str, correction: float, ddof: float) -> float:
+    if isinstance(ddof, int | float) and not ddof:
+        return correction
+    if isinstance(correction, int | float) and not correction:
+        return ddof
+    raise ArgumentError(f"{call}: both correction and ddof are given", where=user_line(), do="give one")
 
 
 def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Op:

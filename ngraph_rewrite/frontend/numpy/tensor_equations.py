@@ -16,7 +16,7 @@ from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.lengths import Extent, product
 
 
-def tensorsolve(a: Array, b: Array, /, axes: Axis = None) -> Op:
+def tensorsolve(a: Array, b: Array, axes: Axis = None) -> Op:
     """The `x` with ``tensordot(a, x, x.ndim) == b``: the first axes of `a` are those of `b`, the others those of `x`.
 
     Args:

@@ -70,7 +70,7 @@ def flipud(x: Array, /) -> Op:
     return flip(x, axis=0)
 
 
-def rollaxis(x: Array, axis: int, /, start: int = 0) -> Op:
+def rollaxis(x: Array, /, axis: int, start: int = 0) -> Op:
     """`x` with an axis moved to stand before the one at `start`; `moveaxis` says better what is meant.
 
     Raises:
@@ -89,7 +89,7 @@ def rollaxis(x: Array, axis: int, /, start: int = 0) -> Op:
 # -- elements more or less ---------------------------------------------------------------------------
 
 
-def insert(x: Array, obj: Any, values: Array, /, axis: int | None = None) -> Op:
+def insert(x: Array, /, obj: Any, values: Array, axis: int | None = None) -> Op:
     """`x` with values put before elements along an axis; without one, of all elements in row-major order.
 
     Args:
@@ -121,7 +121,7 @@ def insert(x: Array, obj: Any, values: Array, /, axis: int | None = None) -> Op:
     return _rearranged([term, new], order, place)
 
 
-def delete(x: Array, obj: Any, /, axis: int | None = None) -> Op:
+def delete(x: Array, /, obj: Any, axis: int | None = None) -> Op:
     """`x` without elements along an axis; without one, of all elements in row-major order.
 
     Args:
