@@ -216,10 +216,40 @@ def test_a_gradient_of_a_gradient_is_there() -> None:
     assert slope.type == x.type
 
 
-def test_the_norm_of_zeros_has_a_slope_of_zero() -> None:
+def cofactors(x: Array) -> Array:
+    """The determinants of what is left without a row and a column, with their signs."""
+    n = len(x)
+    left = [[np.delete(np.delete(x, i, 0), j, 1) for j in range(n)] for i in range(n)]
+    return np.array([[(-1) ** (i + j) * np.linalg.det(left[i][j]) for j in range(n)] for i in range(n)])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_slopes_of_determinants_are_cofactors_of_singular_matrices_too(n: int) -> None:
+    x = normal((5, n, n), n)
+    x[1] = 0
+    x[2], x[3, :, 0] = 1, 0
+    x[4, -1] = 2 * x[4, 0] if n > 1 else 0
+    given = ng.placeholder(x.shape, "float64")
+    slope = ng.deriv(linalg.det(given), given, error=np.ones(5))
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(slope, given)(x)
+    np.testing.assert_allclose(found, np.array([cofactors(m) for m in x]), rtol=1e-12, atol=1e-13)
+
+
+def test_second_slopes_of_determinants() -> None:
+    x = ng.placeholder((2, 2), "float64")
+    first = ng.deriv(linalg.det(x), x)
+    with ng.make_transformer("cpu") as transformer:
+        found = transformer.computation(ng.deriv(first[0, 0], x), x)(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    np.testing.assert_array_equal(found, [[0, 0], [0, 1]])
+    check_gradient(lambda x: ng.deriv(linalg.det(x), x, error=np.ones(1)), regular((1,), 4, 3))
+
+
+@pytest.mark.parametrize("order", [2, 3, 0.5])
+def test_the_norm_of_zeros_has_a_slope_of_zero(order: float) -> None:
     x = ng.placeholder((2,), "float64")
     with ng.make_transformer("reference") as transformer:
-        slope = transformer.computation(ng.deriv(linalg.norm(x), x), x)
+        slope = transformer.computation(ng.deriv(linalg.norm(x, order), x), x)
         assert slope(np.zeros(2)).tolist() == [0, 0]
 
 

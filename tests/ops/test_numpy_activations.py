@@ -93,6 +93,21 @@ def test_slopes_are_finite_wherever_numbers_are(name: str, dtype: str) -> None:
     assert np.isfinite(found.astype("float64")).all()
 
 
+@BY_NAME
+def test_slopes_at_infinities_are_those_of_the_lines_that_functions_come_near(name: str) -> None:
+    below = {"log_sigmoid": 1.0, "leaky_relu": 0.2}.get(name, 0.0)
+    above = {
+        "log_sigmoid": 0.0,
+        "relu6": 0,
+        "hard_tanh": 0,
+        "hard_sigmoid": 0,
+        "soft_sign": 0,
+        "selu": 1.0507009873554805,
+    }
+    (found,) = slopes(FUNCTIONS[name][0], np.array([-inf, inf]))
+    np.testing.assert_allclose(found, [below, above.get(name, 1.0)], rtol=1e-15)
+
+
 @pytest.mark.parametrize(("name", "first", "second"), [("silu", 0.5, 0.5), ("softplus", 0.5, 0.25), ("elu", 0.7, 0.7)])
 def test_slopes_at_0_have_no_holes(name: str, first: float, second: float) -> None:
     x = ng.placeholder((), "float64")

@@ -25,13 +25,16 @@ _SELU = (1.0507009873554805, 1.6732632423543772)
 
 
 def _silu(make: Make, x: Op) -> Op:
-    x = _above_infinity(make, x)
-    return make("multiply", x, make("sigmoid", x))
+    return _with_limits(make, x, lambda x: make("multiply", x, make("sigmoid", x)))
 
 
 def _gelu(make: Make, x: Op, approximate: bool) -> Op:
-    x = _above_infinity(make, x)
-    if flag(approximate, "approximate"):
+    tanh = flag(approximate, "approximate")
+    return _with_limits(make, x, lambda x: _share_of(make, x, tanh))
+
+
+def _share_of(make: Make, x: Op, tanh: bool) -> Op:
+    if tanh:
         inner = make("minimum", make("maximum", x, -_ENOUGH), _ENOUGH)
         cubic = make("multiply", make("multiply", make("square", inner), inner), 0.044715)
         share = make("tanh", make("multiply", make("add", inner, cubic), math.sqrt(2 / math.pi)))
@@ -68,8 +71,7 @@ def _selu(make: Make, x: Op) -> Op:
 
 
 def _mish(make: Make, x: Op) -> Op:
-    x = _above_infinity(make, x)
-    return make("multiply", x, make("tanh", _softplus(make, x)))
+    return _with_limits(make, x, lambda x: make("multiply", x, make("tanh", _softplus(make, x))))
 
 
 def _relu6(make: Make, x: Op) -> Op:
@@ -97,6 +99,12 @@ def _soft_sign(make: Make, x: Op) -> Op:
 
 def _between(make: Make, x: Op, low: float, high: float) -> Op:
     return make("minimum", make("maximum", x, low), high)
+
+
+def _with_limits(make: Make, x: Op, formula: Callable[[Op], Op]) -> Op:
+    """What a formula makes of finite numbers, and at -inf of the lowest one; infinity as it is, with a slope of 1."""
+    beyond = make("greater", x, float(finfo(x.dtype).max))
+    return make("select", beyond, x, formula(_above_infinity(make, make("select", beyond, 0.0, x))))
 
 
 def _above_infinity(make: Make, x: Op) -> Op:

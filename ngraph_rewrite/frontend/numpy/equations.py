@@ -14,7 +14,6 @@ from ngraph_rewrite.frontend.building import apply as build_term
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.creation import eye
 from ngraph_rewrite.frontend.numpy.data_types import astype
-from ngraph_rewrite.frontend.numpy.elementwise import exp, multiply
 from ngraph_rewrite.frontend.numpy.linear_algebra import matrix_transpose
 from ngraph_rewrite.frontend.numpy.manipulation import broadcast_to
 from ngraph_rewrite.frontend.numpy.many_matrices import each_matrix, flattened, floats, square
@@ -144,24 +143,6 @@ def slogdet(x: Array, /) -> SlogdetResult:
     """
     term = square("slogdet", x)
     return SlogdetResult(*[each_matrix(f"semi.{short}", term) for short in ("det_sign", "logdet")])
-
-
-def det(x: Array, /) -> Op:
-    """The determinants of matrices, from what `slogdet` gives: of a singular matrix 0, with a derivative that is NaN.
-
-    Raises:
-        AxesError: for what are no square matrices.
-        DTypeError: for what is not a float.
-
-    >>> import ngraph_rewrite as ng
-    >>> x = ng.numpy.linalg.det(ng.numpy.asarray([[0.0, 2.0], [1.0, 0.0]]))
-    >>> with ng.make_transformer("cpu") as transformer:
-    ...     round(float(transformer.computation(x)()), 5)
-    -2.0
-    """
-    term = square("det", x)
-    sign, logarithm = slogdet(astype(term, wide(term.dtype)))
-    return astype(multiply(sign, exp(logarithm)), term.dtype)
 
 
 def _solved(call: str, x1: Array, x2: Array, op: str, **attributes: Any) -> Op:

@@ -14,10 +14,10 @@ from ngraph_rewrite.errors import ArgumentError, AxesError
 from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy import linear_algebra, matrices
 from ngraph_rewrite.frontend.numpy.absent import refused
+from ngraph_rewrite.frontend.numpy.determinants import det
 from ngraph_rewrite.frontend.numpy.equations import (
     SlogdetResult,
     cholesky,
-    det,
     inv,
     slogdet,
     solve,

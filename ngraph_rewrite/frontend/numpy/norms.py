@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ngraph_rewrite.errors import AttributeValueError, AxesError
@@ -64,13 +64,17 @@ def _vector_norm(x: Op, axes: tuple[int, ...], order: float, keepdims: bool) -> 
     if order == 1:
         return total(size_of(x), axis=axes, keepdims=keepdims)
     if order == 2:
-        return _root(total(square(x), axis=axes, keepdims=keepdims))
-    return pow(total(pow(size_of(x), order), axis=axes, keepdims=keepdims), 1 / order)
+        return _flat_at_zero(total(square(x), axis=axes, keepdims=keepdims), sqrt)
+    sizes = size_of(x)
+    powers = _flat_at_zero(sizes, lambda n: pow(n, order)) if 0 < order < 1 else pow(sizes, order)
+    summed = total(powers, axis=axes, keepdims=keepdims)
+    return _flat_at_zero(summed, lambda n: pow(n, 1 / order)) if order > 1 else pow(summed, 1 / order)
 
 
-def _root(x: Op) -> Op:
-    """The square root, whose slope is 0 at 0."""
-    return where(equal(x, 0), 0.0, sqrt(where(equal(x, 0), 1.0, x)))
+def _flat_at_zero(x: Op, function: Callable[[Op], Op]) -> Op:
+    """What a function makes of numbers, of which 0 stays 0 and has a slope of 0."""
+    nothing = equal(x, 0)
+    return where(nothing, 0.0, function(where(nothing, 1.0, x)))
 
 
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Order = "fro") -> Op:
@@ -157,7 +161,7 @@ def norm(x: Array, /, ord: Order = None, axis: Axis = None, keepdims: bool = Fal
     return _narrowed(term, _matrix_norm("norm", _wide(term), (axes[0], axes[1]), ord, keepdims))
 
 
-def matrix_power(x: Array, n: int, /) -> Op:
+def matrix_power(x: Array, /, n: int) -> Op:
     """Square matrices times themselves, `n` factors in all; of a negative `n` the inverses.
 
     Raises:
