@@ -78,9 +78,7 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
     },
     "fft": {},
     "special": {
-        **dict.fromkeys(("binom", "comb"), "1 / ((n + 1) * ng.numpy.special.beta(n - k + 1, k + 1))"),
-        "poch": "ng.numpy.exp(ng.numpy.lgamma(z + m) - ng.numpy.lgamma(z)), of positive numbers",
-        "rgamma": "1 / ng.numpy.special.gamma(z)",
+        "lambertw": "it is complex; of positive numbers Newton's way in ng.while_loop finds the real one",
     },
     "random": {
         "hypergeometric": "draw them with NumPy, and give them as an argument",

@@ -6,6 +6,8 @@ A singular matrix has cofactors too, but no inverse: they are products of its si
 
 from __future__ import annotations
 
+from typing import cast
+
 from ngraph_rewrite.frontend.looping import cond
 from ngraph_rewrite.frontend.numpy.creation import eye, ones_like
 from ngraph_rewrite.frontend.numpy.data_types import astype
@@ -55,7 +57,7 @@ def _by_factors(x: Op) -> Op:
 
 
 def _cofactors(x: Op) -> Op:
-    count = x.shape[-1]
+    count = cast(int, x.shape[-1])
     if count < 2:
         return ones_like(x)
     if count == 2:
@@ -64,7 +66,7 @@ def _cofactors(x: Op) -> Op:
     if count == 3:
         return stack([stack([_minor(x, i, j) for j in range(3)], axis=-1) for i in range(3)], axis=-2)
     found = det(x)  # with its slopes, for slopes of these
-    return cond(any(equal(found, 0)), _of_singular, _of_regular, x, found)
+    return cast(Op, cond(any(equal(found, 0)), _of_singular, _of_regular, x, found))
 
 
 def _minor(x: Op, row: int, column: int) -> Op:

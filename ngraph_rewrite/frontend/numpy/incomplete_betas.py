@@ -31,7 +31,7 @@ def betainc(a: Array, b: Array, x: Array, /) -> Op:
     """
 
     def slopes(d: Op, a: Op, b: Op, x: Op) -> tuple[Op, Op, Op]:
-        by_a, by_b, by_x = _beta_slopes(a, b, x)
+        by_a, by_b, by_x = beta_slopes(a, b, x)
         return d * by_a, d * by_b, d * by_x
 
     return in_double("betainc", lambda a, b, x: _beta_part(a, b, x, lower=True), a, b, x, slopes=slopes)
@@ -46,10 +46,28 @@ def betaincc(a: Array, b: Array, x: Array, /) -> Op:
     """
 
     def slopes(d: Op, a: Op, b: Op, x: Op) -> tuple[Op, Op, Op]:
-        by_a, by_b, by_x = _beta_slopes(a, b, x)
+        by_a, by_b, by_x = beta_slopes(a, b, x)
         return -d * by_a, -d * by_b, -d * by_x
 
     return in_double("betaincc", lambda a, b, x: _beta_part(a, b, x, lower=False), a, b, x, slopes=slopes)
+
+
+def beta_slopes(a: Op, b: Op, x: Op) -> tuple[Op, Op, Op]:
+    """Those of `betainc`: by both parameters, and by the number, which is the density.
+
+    >>> import ngraph_rewrite as ng
+    >>> [slope.type for slope in beta_slopes(*(ng.placeholder((3,), "float64") for _ in "abx"))]
+    [float64[3], float64[3], float64[3]]
+    """
+    a, b, x = broadcast_arrays(a, b, x)
+    inside = _proper(a, b, x)
+    p, q, z = where(inside, a, 1.0), where(inside, b, 1.0), where(inside, x, 0.5)
+    early = z * (p + q + 2) < p + 1
+    density = beta_density(p, q, z, 1 - z)
+    first, second, u = where(early, p, q), where(early, q, p), where(early, z, 1 - z)
+    by_first, by_second = _slopes_of_less(first, second, u, 1 - u)
+    by_a, by_b = where(early, by_first, -by_second), where(early, by_second, -by_first)
+    return where(inside, by_a, 0.0), where(inside, by_b, 0.0), where(inside, density / (z * (1 - z)), 0.0)
 
 
 # -- formulas ----------------------------------------------------------------------------------------
@@ -78,18 +96,6 @@ def _at_edges(a: Op, b: Op, x: Op) -> Op:
 def _proper(a: Op, b: Op, x: Op) -> Op:
     finite = logical_and(isfinite(a), isfinite(b))
     return logical_and(logical_and(finite, logical_and(a > 0, b > 0)), logical_and(x > 0, x < 1))
-
-
-def _beta_slopes(a: Op, b: Op, x: Op) -> tuple[Op, Op, Op]:
-    a, b, x = broadcast_arrays(a, b, x)
-    inside = _proper(a, b, x)
-    p, q, z = where(inside, a, 1.0), where(inside, b, 1.0), where(inside, x, 0.5)
-    early = z * (p + q + 2) < p + 1
-    density = beta_density(p, q, z, 1 - z)
-    first, second, u = where(early, p, q), where(early, q, p), where(early, z, 1 - z)
-    by_first, by_second = _slopes_of_less(first, second, u, 1 - u)
-    by_a, by_b = where(early, by_first, -by_second), where(early, by_second, -by_first)
-    return where(inside, by_a, 0.0), where(inside, by_b, 0.0), where(inside, density / (z * (1 - z)), 0.0)
 
 
 def _slopes_of_less(a: Op, b: Op, x: Op, y: Op) -> tuple[Op, Op]:

@@ -42,7 +42,7 @@ def gammainc(a: Array, x: Array, /) -> Op:
     """
 
     def slopes(d: Op, a: Op, x: Op) -> tuple[Op, Op]:
-        by_shape, by_number = _gamma_slopes(a, x)
+        by_shape, by_number = gamma_slopes(a, x)
         return d * by_shape, d * by_number
 
     return in_double("gammainc", lambda a, x: _gamma_part(a, x, lower=True), a, x, slopes=slopes)
@@ -57,10 +57,30 @@ def gammaincc(a: Array, x: Array, /) -> Op:
     """
 
     def slopes(d: Op, a: Op, x: Op) -> tuple[Op, Op]:
-        by_shape, by_number = _gamma_slopes(a, x)
+        by_shape, by_number = gamma_slopes(a, x)
         return -d * by_shape, -d * by_number
 
     return in_double("gammaincc", lambda a, x: _gamma_part(a, x, lower=False), a, x, slopes=slopes)
+
+
+def gamma_slopes(a: Op, x: Op) -> tuple[Op, Op]:
+    """Those of `gammainc`: by the shape, and by the number, which is the density.
+
+    >>> import ngraph_rewrite as ng
+    >>> [slope.type for slope in gamma_slopes(ng.placeholder((3,), "float64"), ng.placeholder((), "float64"))]
+    [float64[3], float64[3]]
+    """
+    a, x = broadcast_arrays(a, x)
+    inside = _plain(a, x)
+    p, z = where(inside, a, 1.0), where(inside, x, 1.0)
+    few = z <= where(p < 1, 1.0, p + 1)
+    density = gamma_density(p, z)
+    grows = log(z) - digamma(p + 1)
+    series = _series(Dual(p, ones_like(p)), where(few, z, 0.0))
+    fraction = Dual(p, ones_like(p)).times(_fraction(Dual(p, ones_like(p)), where(few, p + 2, z)))
+    by_shape = where(few, series.slope + series.value * grows, -(fraction.slope + fraction.value * grows)) * density
+    at_zero = where(equal(x, 0), where(a < 1, math.inf, where(equal(a, 1), 1.0, 0.0)), 0.0)
+    return where(inside, by_shape, 0.0), where(inside, density * p / z, where(a > 0, at_zero, 0.0))
 
 
 # -- formulas ----------------------------------------------------------------------------------------
@@ -93,21 +113,6 @@ def _at_edges(a: Op, x: Op, lower: bool) -> Op:
 
 def _plain(a: Op, x: Op) -> Op:
     return logical_and(logical_and(a > 0, x > 0), logical_and(isfinite(a), isfinite(x)))
-
-
-def _gamma_slopes(a: Op, x: Op) -> tuple[Op, Op]:
-    """Those of the lower part: by the shape, and by the number, which is the density."""
-    a, x = broadcast_arrays(a, x)
-    inside = _plain(a, x)
-    p, z = where(inside, a, 1.0), where(inside, x, 1.0)
-    few = z <= where(p < 1, 1.0, p + 1)
-    density = gamma_density(p, z)
-    grows = log(z) - digamma(p + 1)
-    series = _series(Dual(p, ones_like(p)), where(few, z, 0.0))
-    fraction = Dual(p, ones_like(p)).times(_fraction(Dual(p, ones_like(p)), where(few, p + 2, z)))
-    by_shape = where(few, series.slope + series.value * grows, -(fraction.slope + fraction.value * grows)) * density
-    at_zero = where(equal(x, 0), where(a < 1, math.inf, where(equal(a, 1), 1.0, 0.0)), 0.0)
-    return where(inside, by_shape, 0.0), where(inside, density * p / z, where(a > 0, at_zero, 0.0))
 
 
 def _series(a: Dual, x: Op) -> Dual:

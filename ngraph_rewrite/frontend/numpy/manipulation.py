@@ -203,7 +203,7 @@ def roll(x: Array, /, shift: int | tuple[int, ...], axis: int | tuple[int, ...] 
     term = as_term(x)
     if axis is None:
         row = ravel(term)
-        for amount in listed(shift):
+        for amount in listed(shift) if dimensions("roll", shift) else (shift,):
             row = apply("roll", row, shift=amount, axis=0)
         return reshape(row, term.shape)
     axes, shifts = listed(axis), listed(shift)

@@ -22,18 +22,18 @@ def argsort(
     x: Array,
     /,
     axis: int | None = -1,
+    kind: str | None = None,
     *,
     descending: bool = False,
     stable: bool = True,
-    kind: str | None = None,
 ) -> Op:
     """The int64 places along an axis that put `x` in order; equal elements keep theirs.
 
     Args:
         axis: The axis; None for all elements in row-major order.
+        kind: NumPy's name of an algorithm, which makes no difference.
         descending: Whether the greatest comes first; NaN still comes last.
         stable: Sorts are stable either way.
-        kind: NumPy's name of an algorithm, which makes no difference.
 
     Raises:
         OutOfRangeError: for an axis that is not there.
@@ -52,10 +52,10 @@ def sort(
     x: Array,
     /,
     axis: int | None = -1,
+    kind: str | None = None,
     *,
     descending: bool = False,
     stable: bool = True,
-    kind: str | None = None,
 ) -> Op:
     """`x` in order along an axis. The arguments and errors are those of `argsort`.
 

@@ -11,9 +11,42 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ngraph_rewrite.frontend.numpy.absent import refused
+from ngraph_rewrite.frontend.numpy.activations import softplus
 from ngraph_rewrite.frontend.numpy.bessel import i0, i0e, i1, i1e
-from ngraph_rewrite.frontend.numpy.elementwise import digamma, erf, erfinv
+from ngraph_rewrite.frontend.numpy.distribution_functions import (
+    bdtr,
+    bdtrc,
+    chdtr,
+    chdtrc,
+    chdtri,
+    fdtr,
+    fdtrc,
+    gdtr,
+    gdtrc,
+    pdtr,
+    pdtrc,
+    stdtr,
+    stdtrit,
+)
+from ngraph_rewrite.frontend.numpy.distribution_quantiles import (
+    betainccinv,
+    betaincinv,
+    gammainccinv,
+    gammaincinv,
+)
+from ngraph_rewrite.frontend.numpy.elementwise import digamma, erf, erfinv, expm1, log1p
 from ngraph_rewrite.frontend.numpy.error_functions import erfc, erfcinv, erfcx, log_ndtr, ndtr, ndtri
+from ngraph_rewrite.frontend.numpy.exponential_integrals import (
+    exp1,
+    expi,
+)
+from ngraph_rewrite.frontend.numpy.factorial_functions import (
+    binom,
+    comb,
+    perm,
+    poch,
+    rgamma,
+)
 from ngraph_rewrite.frontend.numpy.gamma_functions import (
     beta,
     betaln,
@@ -27,7 +60,19 @@ from ngraph_rewrite.frontend.numpy.gamma_functions import (
 )
 from ngraph_rewrite.frontend.numpy.incomplete_betas import betainc, betaincc
 from ngraph_rewrite.frontend.numpy.incomplete_gammas import gammainc, gammaincc
+from ngraph_rewrite.frontend.numpy.more_elementwise import cbrt, exp2, sinc
 from ngraph_rewrite.frontend.numpy.network import log_softmax, logsumexp, softmax
+from ngraph_rewrite.frontend.numpy.special_formulas import (
+    boxcox,
+    boxcox1p,
+    cosm1,
+    exp10,
+    exprel,
+    huber,
+    inv_boxcox,
+    inv_boxcox1p,
+    pseudo_huber,
+)
 from ngraph_rewrite.frontend.numpy.special_logs import (
     entr,
     expit,
@@ -51,10 +96,23 @@ if not TYPE_CHECKING:
 
 
 __all__ = [
+    "bdtr",
+    "bdtrc",
     "beta",
     "betainc",
     "betaincc",
+    "betainccinv",
+    "betaincinv",
     "betaln",
+    "binom",
+    "boxcox",
+    "boxcox1p",
+    "cbrt",
+    "chdtr",
+    "chdtrc",
+    "chdtri",
+    "comb",
+    "cosm1",
     "digamma",
     "entr",
     "erf",
@@ -62,17 +120,33 @@ __all__ = [
     "erfcinv",
     "erfcx",
     "erfinv",
+    "exp1",
+    "exp10",
+    "exp2",
+    "expi",
     "expit",
+    "expm1",
+    "exprel",
     "factorial",
+    "fdtr",
+    "fdtrc",
     "gamma",
     "gammainc",
     "gammaincc",
+    "gammainccinv",
+    "gammaincinv",
     "gammaln",
+    "gdtr",
+    "gdtrc",
+    "huber",
     "i0",
     "i0e",
     "i1",
     "i1e",
+    "inv_boxcox",
+    "inv_boxcox1p",
     "kl_div",
+    "log1p",
     "log_expit",
     "log_ndtr",
     "log_softmax",
@@ -81,10 +155,20 @@ __all__ = [
     "multigammaln",
     "ndtr",
     "ndtri",
+    "pdtr",
+    "pdtrc",
+    "perm",
+    "poch",
     "polygamma",
+    "pseudo_huber",
     "psi",
     "rel_entr",
+    "rgamma",
+    "sinc",
     "softmax",
+    "softplus",
+    "stdtr",
+    "stdtrit",
     "xlog1py",
     "xlogy",
     "zeta",
