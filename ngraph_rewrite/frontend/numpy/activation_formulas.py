@@ -14,33 +14,43 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.keeping import made
 from ngraph_rewrite.frontend.numpy.number_formulas import Make, as_float
 from ngraph_rewrite.frontend.numpy.operands import Array, apply, as_term
+from ngraph_rewrite.frontend.schema import with_deriv
 from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import finfo
 
 # Beyond it the hyperbolic tangent is 1; squares of greater numbers would be infinite in 16 bits, and slopes NaN.
 _ENOUGH = 16.0
+_DENSITY = math.sqrt(0.5 / math.pi)  # of the normal distribution at 0
 # The factors with which means of 0 and variances of 1 stay what they are from layer to layer (Klambauer et al. 2017).
 _SELU = (1.0507009873554805, 1.6732632423543772)
 
 
 def _silu(make: Make, x: Op) -> Op:
-    return _with_limits(make, x, lambda x: make("multiply", x, make("sigmoid", x)))
+    def slope(x: Op) -> Op:
+        share = make("sigmoid", x)
+        return make("multiply", share, make("add", make("multiply", x, make("subtract", 1, share)), 1))
+
+    low = _above_infinity(make, x)
+    return _sloped(make, make("multiply", low, make("sigmoid", low)), slope, x)
 
 
 def _gelu(make: Make, x: Op, approximate: bool) -> Op:
-    tanh = flag(approximate, "approximate")
-    return _with_limits(make, x, lambda x: _share_of(make, x, tanh))
+    def slope(x: Op) -> Op:
+        density = make("exp", make("multiply", make("square", x), -0.5))
+        return make("add", _normal_share(make, x), make("multiply", x, make("multiply", density, _DENSITY)))
+
+    low = _above_infinity(make, x)
+    if not flag(approximate, "approximate"):
+        return _sloped(make, make("multiply", low, _normal_share(make, low)), slope, x)
+    inner = make("minimum", make("maximum", low, -_ENOUGH), _ENOUGH)
+    cubic = make("multiply", make("multiply", make("square", inner), inner), 0.044715)
+    share = make("tanh", make("multiply", make("add", inner, cubic), math.sqrt(2 / math.pi)))
+    return make("multiply", low, make("multiply", make("add", share, 1), 0.5))  # twice x may be too large for its dtype
 
 
-def _share_of(make: Make, x: Op, tanh: bool) -> Op:
-    if tanh:
-        inner = make("minimum", make("maximum", x, -_ENOUGH), _ENOUGH)
-        cubic = make("multiply", make("multiply", make("square", inner), inner), 0.044715)
-        share = make("tanh", make("multiply", make("add", inner, cubic), math.sqrt(2 / math.pi)))
-    else:
-        share = make("erf", make("multiply", x, math.sqrt(0.5)))
-    return make("multiply", x, make("multiply", make("add", share, 1), 0.5))  # twice x may be too large for its dtype
+def _normal_share(make: Make, x: Op) -> Op:
+    return make("multiply", make("add", make("erf", make("multiply", x, math.sqrt(0.5))), 1), 0.5)
 
 
 def _softplus(make: Make, x: Op) -> Op:
@@ -71,7 +81,13 @@ def _selu(make: Make, x: Op) -> Op:
 
 
 def _mish(make: Make, x: Op) -> Op:
-    return _with_limits(make, x, lambda x: make("multiply", x, make("tanh", _softplus(make, x))))
+    def slope(x: Op) -> Op:
+        share = make("tanh", _softplus(make, x))
+        rises = make("multiply", make("subtract", 1, make("square", share)), make("sigmoid", x))
+        return make("add", share, make("multiply", x, rises))
+
+    low = _above_infinity(make, x)
+    return _sloped(make, make("multiply", low, make("tanh", _softplus(make, low))), slope, x)
 
 
 def _relu6(make: Make, x: Op) -> Op:
@@ -101,10 +117,10 @@ def _between(make: Make, x: Op, low: float, high: float) -> Op:
     return make("minimum", make("maximum", x, low), high)
 
 
-def _with_limits(make: Make, x: Op, formula: Callable[[Op], Op]) -> Op:
-    """What a formula makes of finite numbers, and at -inf of the lowest one; infinity as it is, with a slope of 1."""
-    beyond = make("greater", x, float(finfo(x.dtype).max))
-    return make("select", beyond, x, formula(_above_infinity(make, make("select", beyond, 0.0, x))))
+def _sloped(make: Make, found: Op, slope: Callable[[Op], Op], x: Op) -> Op:
+    """What is found of `x`, with a slope of finite numbers: at infinities that of the greatest and the lowest one."""
+    most = float(finfo(x.dtype).max)
+    return with_deriv(found, lambda d, x: make("multiply", d, slope(_between(make, x, -most, most))), x)
 
 
 def _above_infinity(make: Make, x: Op) -> Op:

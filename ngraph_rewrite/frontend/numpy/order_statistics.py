@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     where,
 )
 from ngraph_rewrite.frontend.numpy.operands import Array, Axis, apply, as_term, known_array, places
+from ngraph_rewrite.frontend.numpy.quantile_methods import METHODS, Method
 from ngraph_rewrite.frontend.numpy.sorted_lines import Lines, both, lines_of, taken, with_nan
 from ngraph_rewrite.frontend.numpy.statistical import max, min
 from ngraph_rewrite.frontend.numpy.weighted_lines import weighted
@@ -32,58 +32,6 @@ from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.types.dtypes import BOOL, FLOAT64, is_float, promote, wide
 from ngraph_rewrite.types.lengths import Length
-
-
-class _Method(NamedTuple):
-    """Where a method looks along a sorted line, and what it takes if that is no whole number.
-
-    Attributes:
-        place: The place, by a part of 1 and the place of the last element.
-        rounded: Which element it takes; None if it takes what is between two.
-        share: How much of the later one that has, by what the place is beyond the earlier one.
-    """
-
-    place: Callable[[Any, Any], Any]
-    rounded: Callable[[Any], Any] | None = None
-    share: Callable[[Any], Any] = np.positive
-
-
-def _even(part: Any, last: Any) -> Any:
-    return part * last
-
-
-def _up_to(part: Any, last: Any) -> Any:
-    return part * (last + 1) - 1
-
-
-def _beside(first: float, end: float | None = None) -> Callable[[Any, Any], Any]:
-    """As `_even`, but the first element stands for more than no part, and the last for less than 1."""
-    room = 1 - first - (first if end is None else end)
-    return lambda part, last: part * (last + 1 + room) + (first - 1)
-
-
-def _closest(place: Any) -> Any:
-    """Of two that are as close the one of an odd place."""
-    below = np.floor(place)
-    tie = np.logical_and(np.equal(place, below), np.equal(np.remainder(below, 2.0), 1.0))
-    return np.where(tie, below, below + 1)
-
-
-_METHODS: Mapping[str, _Method] = {
-    "linear": _Method(_even),
-    "midpoint": _Method(_even, share=lambda beyond: np.where(np.equal(beyond, 0.0), 0.0, 0.5)),
-    "lower": _Method(_even, np.floor),
-    "higher": _Method(_even, np.ceil),
-    "nearest": _Method(_even, np.round),
-    "inverted_cdf": _Method(_up_to, np.ceil),
-    "averaged_inverted_cdf": _Method(_up_to, share=lambda beyond: np.where(np.equal(beyond, 0.0), 0.5, 1.0)),
-    "closest_observation": _Method(lambda part, last: _up_to(part, last) - 0.5, _closest),
-    "interpolated_inverted_cdf": _Method(_beside(0.0, 1.0)),
-    "hazen": _Method(_beside(0.5)),
-    "weibull": _Method(_beside(0.0)),
-    "median_unbiased": _Method(_beside(1 / 3)),
-    "normal_unbiased": _Method(_beside(3 / 8)),
-}
 
 
 def ptp(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Op:
@@ -228,7 +176,7 @@ def _quantile(
     term = as_term(x)
     if term.dtype == BOOL:
         raise DTypeError(f"{call}: expected numbers, got {term.type!r}", where=user_line(), do="cast them")
-    checked(call, one_of, method, _METHODS, "method")
+    checked(call, one_of, method, METHODS, "method")
     part = _part(call, q, whole, method == "linear")
     if weights is not None:
         if method != "inverted_cdf":
@@ -238,7 +186,7 @@ def _quantile(
     lines = lines_of(call, term, axis, keepdims)
     if lines.each:
         part = np.reshape(part, (*part.shape, *(1,) * (lines.term.rank - 1)))
-    chosen, last = _METHODS[method], lines.last
+    chosen, last = METHODS[method], lines.last
     place = chosen.place(part, last if isinstance(last, int) else astype(last, part.dtype))
     rounded = np.positive if method == "linear" and place.dtype.kind in "iu" else chosen.rounded
     if rounded is not None:
@@ -265,7 +213,7 @@ def _inside(place: Any, last: Any) -> Any:
     return np.minimum(np.maximum(place, 0), last)
 
 
-def _between(lines: Lines, place: Any, method: _Method, weak: bool) -> Op:
+def _between(lines: Lines, place: Any, method: Method, weak: bool) -> Op:
     """What lies between two elements, nearer to the one that the place is nearer to."""
     below = np.floor(place)
     low, high = both(lines, _inside(below, lines.last), _inside(below + 1, lines.last))
