@@ -46,10 +46,11 @@ def _gelu(make: Make, x: Op, approximate: bool) -> Op:
     inner = make("minimum", make("maximum", low, -_ENOUGH), _ENOUGH)
     cubic = make("multiply", make("multiply", make("square", inner), inner), 0.044715)
     share = make("tanh", make("multiply", make("add", inner, cubic), math.sqrt(2 / math.pi)))
-    return make("multiply", low, make("multiply", make("add", share, 1), 0.5))  # twice x may be too large for its dtype
+    return make("multiply", low, make("multiply", make("add", share, 1), 0.5))
 
 
 def _normal_share(make: Make, x: Op) -> Op:
+    """A share of 1: twice a number may be too large for its dtype."""
     return make("multiply", make("add", make("erf", make("multiply", x, math.sqrt(0.5))), 1), 0.5)
 
 
