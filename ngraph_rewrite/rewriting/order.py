@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 
 from ngraph_rewrite.rewriting.nest_order import goes_down
@@ -20,7 +21,7 @@ from ngraph_rewrite.rewriting.paths import ALWAYS, LEFT, NEVER, Ways, ways_down
 from ngraph_rewrite.rewriting.pattern import Computed
 from ngraph_rewrite.rewriting.registry import consumed
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.rewriting.skeleton import Node, Plain, builds_of_sequences, counted, nodes, sides
+from ngraph_rewrite.rewriting.skeleton import REMEMBERED, Node, Plain, builds_of_sequences, counted, nodes, sides
 from ngraph_rewrite.terms.catalogue import OpDef, kin, lookup
 
 # Families from what is executed up to what users write; a target's own families stand after core.
@@ -104,7 +105,8 @@ def why_not_down(rule: Rule, order: Order | None = None) -> str | None:
     both = sides(rule)
     if both is None:
         return _consumes(rule)
-    order = usual_order(rule) if order is None else order
+    if order is None:
+        return _why_not_usually(rule)
     if order.laws:
         return None if goes_down(rule, order) else _climbs(rule, *both, order)
     if order.weights is not None:
@@ -114,6 +116,11 @@ def why_not_down(rule: Rule, order: Order | None = None) -> str | None:
         if order is SHRINKING:
             return _as_large(*both)
     return None if ways_down(*both, order) else _climbs(rule, *both, order)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _why_not_usually(rule: Rule) -> str | None:
+    return why_not_down(rule, usual_order(rule))
 
 
 def _consumes(rule: Rule) -> str | None:

@@ -13,13 +13,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ngraph_rewrite.rewriting.nest_order import nest_order
 from ngraph_rewrite.rewriting.nests import is_flat
 from ngraph_rewrite.rewriting.order import DECLARED, Order, lighter, precedence, usual_order, why_not_down
 from ngraph_rewrite.rewriting.paths import ALWAYS, LEFT, NEVER, Need, Way, Ways, ways_down
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.rewriting.skeleton import nodes, sides
+from ngraph_rewrite.rewriting.skeleton import REMEMBERED, nodes, sides
 from ngraph_rewrite.rewriting.weights import weights_for
 from ngraph_rewrite.terms.catalogue import OpDef, definitions
 
@@ -74,8 +75,15 @@ def _ways(rule: Rule) -> Ways:
     both = sides(rule)
     if both is None:
         return ALWAYS if why_not_down(rule) is None else NEVER
+    return _modulo(rule, _noted(rule))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _noted(rule: Rule) -> Ways:
+    both = sides(rule)
+    assert both is not None
     usual = ways_down(*both, _NotingDeclared())  # of many ways the shortest are kept, so this may not be among all
-    return _modulo(rule, ways_down(*both, _Noting()) | usual)
+    return ways_down(*both, _Noting()) | usual
 
 
 def _modulo(rule: Rule, ways: Ways) -> Ways:

@@ -136,6 +136,9 @@ class Rule:
             read += [clause.expression] if isinstance(clause, Where) else computed(clause.template)
         return any("target" in expression.names for expression in read)
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.file, self.line))
+
     def __str__(self) -> str:
         return f"{self.name} ({self.place})"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
+from functools import lru_cache
 
 from ngraph_rewrite.rewriting.conditional import bound_variables, normalised, sources
 from ngraph_rewrite.rewriting.nests import nests
@@ -68,8 +69,12 @@ class Node:
 
 # A variable's name, or an op with its arguments.
 Plain = str | Node
+REMEMBERED = (
+    1 << 12
+)  # rules of which it is known what they come to: orders of all are asked for again with each new one
 
 
+@lru_cache(maxsize=REMEMBERED)
 def sides(rule: Rule) -> tuple[Node, Plain] | None:
     """Both sides of a rule with everything that `let` names put in place; None if a function makes the right one.
 

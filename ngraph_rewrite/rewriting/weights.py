@@ -7,13 +7,14 @@ linear inequalities, which the perceptron solves: weights are corrected by an in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngraph_rewrite.rewriting.rule import Rule
-from ngraph_rewrite.rewriting.skeleton import builds_of_sequences, counted, sides
+from ngraph_rewrite.rewriting.skeleton import REMEMBERED, builds_of_sequences, counted, sides
 
 # How many times weights are corrected, and how many of one op a rule may have.
 CORRECTIONS, MOST = 1000, 1 << 20
@@ -39,7 +40,8 @@ def weights_for(rules: Sequence[Rule], chosen: Collection[Rule]) -> Iterator[dic
             yield {op: int(weight) for op, weight in zip(ops, found, strict=True)}
 
 
-def _difference(rule: Rule) -> dict[int, int] | None:
+@lru_cache(maxsize=REMEMBERED)
+def _difference(rule: Rule) -> Mapping[int, int] | None:
     """How many more of each op the left side has than the right; None if a variable or too much is repeated."""
     both = sides(rule)
     if both is None or builds_of_sequences(rule):
