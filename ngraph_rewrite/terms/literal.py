@@ -39,7 +39,8 @@ class Literal:
         data = as_numbers(value, dtype)
         if data.ndim and data.size and _is_uniform(data):
             data = data.reshape(-1)[0].reshape(())
-        self._data = data if _is_fixed(data) else np.array(data, order="C", copy=True)
+        # a view: who has the array may give it another shape
+        self._data = data.view() if _is_fixed(data) else np.array(data, order="C", copy=True)
         self._data.setflags(write=False)
         self.dtype = self._data.dtype
         self.scalar = self._data.item() if self._data.ndim == 0 else None
