@@ -33,6 +33,8 @@ from ngraph_rewrite.terms.info import user_line
 from ngraph_rewrite.terms.op import Op
 from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.terms.written import describe
+from ngraph_rewrite.types.axis_checks import checked_length
+from ngraph_rewrite.types.lengths import known
 
 
 class Computation(Answering):
@@ -155,6 +157,7 @@ class Computation(Answering):
             examples: A value for each input, or its shape; only shapes matter.
 
         Raises:
+            AxesError: for a shape that has something else than lengths.
             ComputationError, ClosedError: as calls do.
 
         >>> import numpy as np
@@ -166,7 +169,7 @@ class Computation(Answering):
         array([2., 2., 2.], dtype=float32)
         """
         given = in_order(self.inputs, examples, None)
-        shapes = tuple(one if isinstance(one, tuple) else np.shape(one) for one in given)
+        shapes = tuple(map(_shape, given))
         with self._state.lock:
             self._state.allocate()
             ready = self._executable(shapes)
@@ -314,6 +317,13 @@ class Computation(Answering):
         """Drop what was prepared for calls; the next call prepares it again."""
         self._prepared.forget()
         self._entry, self._kept[0] = self._by_python, None
+
+
+def _shape(example: Any) -> tuple[int, ...]:
+    """The shape of a value, or the one that it is."""
+    if isinstance(example, tuple):
+        return tuple([known(checked_length(None, length)) for length in example])
+    return np.shape(example)
 
 
 class QuickComputation(Computation):

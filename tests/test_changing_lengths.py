@@ -121,6 +121,15 @@ def test_a_call_that_is_stepped_through_shares_no_memory() -> None:
     close(stepping.results(), summed(x.astype(np.float64), np))
 
 
+def test_lengths_of_an_entry_may_be_integers_of_numpy() -> None:
+    x = ng.placeholder({"H": N})
+    computation = ng.make_transformer("cpu").computation(x + x, x)
+    assert computation.entry((np.int64(3),))(np.ones(3, np.float32)).tolist() == [2.0] * 3
+    for wrong in (3.5, "3", -1):
+        with pytest.raises(ng.errors.AxesError, match="length"):
+            computation.entry((wrong,))
+
+
 @pytest.mark.parametrize("short", [-1, 10**9])
 def test_threads_with_other_lengths_do_not_meet(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether calls let go of the interpreter's lock while kernels run or not."""

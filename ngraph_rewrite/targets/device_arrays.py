@@ -200,7 +200,7 @@ def _adopted(value: Any) -> DeviceArray | None:
     told = _told(value)
     if told is None:
         return None
-    shape, dtype = tuple(told["shape"]), _dtype(told["typestr"])
+    shape, dtype = tuple(map(int, told["shape"])), _dtype(told["typestr"])
     device, strides = find_device(), told.get("strides")
     if strides is not None and not _is_row_major(shape, strides, dtype.itemsize):
         raise ComputationError(
