@@ -89,6 +89,7 @@ class Computation(Answering):
         self._kept: list[tuple[Any, ...] | None] = [None]
         # threads that ask machine code again: what it does not take then, as another thread came between, Python does
         self._asking: set[int] = set()
+        self._running = False  # whether Python makes a call now: what it calls meanwhile shares no memory with it
         self._called_by(Calls(self))
         terms = dict(zip(self._handles, self.lowering.roots, strict=True))
         roots = [terms[h] for h in self._valued]
@@ -202,7 +203,8 @@ class Computation(Answering):
         state, prepared = self._state, self._prepared
         with state.lock:
             ready, words = prepared.latest, state.words
-            if ready is None or words[0] or prepared.stale:  # the first word: it was closed, or a variable has no array
+            # the first word: it was closed, or a variable has no array
+            if ready is None or words[0] or prepared.stale or self._running:
                 return None
             number = words[1]
             results = ready.stay(args, number)
@@ -289,15 +291,20 @@ class Computation(Answering):
         with state.lock:
             state.allocate()
             arrays = list(map(self._argument, values, self.inputs, self._dtypes))
-            ready = self._executable(tuple([a.shape for a in arrays]))
+            shapes, running = tuple([a.shape for a in arrays]), self._running
+            # a handler of a signal, or who listens to the calls, may call this while it is called
+            ready = self._prepared.made(shapes, apart=True) if running else self._executable(shapes)
             given = None if out is None else outputs(ready.shapes, self._valued, self.returns, out)
             self._kept[0] = None  # so that results may lie where the last ones do, if nobody else has these
             if given is None:
                 results = [empty(shape, dtype) for dtype, shape in ready.kinds]
             else:
                 results, arrays = given, [apart(array, given) for array in arrays]
-            number = state.calls
-            ready.executable.run(arrays, results, number)
+            number, self._running = state.calls, True
+            try:
+                ready.executable.run(arrays, results, number)
+            finally:
+                self._running = running
             self._kept[0] = (ready, number, *arrays, *results)
             state.calls = number + 1
         return self._packed(results)

@@ -121,6 +121,24 @@ def test_a_call_that_is_stepped_through_shares_no_memory() -> None:
     close(stepping.results(), summed(x.astype(np.float64), np))
 
 
+@pytest.mark.parametrize("inner", [9, 12])
+def test_a_call_inside_a_call_shares_no_memory(inner: int) -> None:
+    """Such as one of a listener's, or of a signal's handler."""
+    x, array, other, inside = ng.placeholder((3, N)), drawn((3, 9)), drawn((3, inner)) + 1, list[str]()
+    computation = ng.make_transformer("cpu").computation(summed(x), x)
+    for one in (drawn((3, 12)), array - 1):  # the longer one first: the other then takes the same memory
+        computation(one)
+
+    def say(line: str) -> None:
+        if not inside:
+            inside.append(line)
+            close(computation(other), summed(other.astype(np.float64), np))
+            inside.clear()
+
+    with ng.trace_calls(say):
+        close(computation(array), summed(array.astype(np.float64), np))
+
+
 def test_lengths_of_an_entry_may_be_integers_of_numpy() -> None:
     x = ng.placeholder({"H": N})
     computation = ng.make_transformer("cpu").computation(x + x, x)
