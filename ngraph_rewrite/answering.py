@@ -174,9 +174,9 @@ class Answering:
         0: map_... computes semi.add(strip(x), strip(x)), 12 bytes in the memory of result 0
         """
         self._state.check_open()
-        latest = self._prepared.latest
-        executable = (latest or self._ready()).executable
-        values = {} if latest is None else latest.once
+        call = self._kept[0]
+        ready = (self._prepared.latest if call is None else call[0]) or self._ready()
+        executable, values = ready.executable, ready.once
         once = [f"once, before the first call: {describe(t, 2)}, {v.nbytes:,} bytes" for t, v in values.items()]
         return "\n".join([*once, str(getattr(executable, "shown", executable.source)())])
 

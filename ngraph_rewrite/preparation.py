@@ -98,11 +98,11 @@ class Preparation:
         return found.ready
 
     def other(self, arrays: Sequence[Any]) -> Any | None:
-        """Machine code for arrays, if it is ready and not what was asked for last: now it is that."""
+        """Machine code for arrays, if there is any that is ready and not what was asked for last: now it is that."""
         if len(self._ready) < 2:
             return None
         found = self._ready.get(tuple([array.shape for array in arrays if type(array) is np.ndarray]))
-        if found is None or found.ready is self.latest:
+        if found is None or found.entry is None or found.ready is self.latest:
             return None
         self._take(found)
         return found.entry

@@ -139,6 +139,25 @@ def test_a_call_inside_a_call_shares_no_memory(inner: int) -> None:
         close(computation(array), summed(array.astype(np.float64), np))
 
 
+def test_what_ran_last_is_told_whoever_called_it() -> None:
+    short, long = drawn((3, 9)), drawn((3, 12))
+    along()(short)
+    plan, entry = along().plan(), along().entry((3, 9))
+    assert along()(long) is not None and along().plan() != plan
+    assert entry(short) is not None and along().plan() == plan
+
+
+def test_lengths_without_machine_code_become_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "SLICE", 3000)
+    x = ng.placeholder((3, N))
+    computation = ng.make_transformer("cpu").computation(summed(x), x)
+    short, long = drawn((3, 9)), drawn((3, 1000))
+    for x in (short, long, short, long, short):
+        computation(x)
+        assert computation._prepared.latest.given == (x.shape,)
+    assert sorted(found.entry is None for found in computation._prepared._ready.values()) == [False, True]
+
+
 def test_lengths_of_an_entry_may_be_integers_of_numpy() -> None:
     x = ng.placeholder({"H": N})
     computation = ng.make_transformer("cpu").computation(x + x, x)
