@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from onnx import TensorProto, helper, parser
+from onnx import TensorProto, helper, numpy_helper, parser
 
 import ngraph_rewrite as ng
 
@@ -143,6 +143,89 @@ def test_leaves_of_trees_choose_a_class(name: str) -> None:
     best = whole.argmax(1) if bound is None else (whole[:, 0] > bound).astype(int)
     assert_array_equal(label, np.array(labels)[best])
     assert_allclose(numbers, function(whole), rtol=1e-5, atol=1e-6)
+
+
+# A tree of two inner nodes, once as nodes that have names and once as nodes and leaves; and what a damaged file says.
+NAMED: dict[str, Any] = {
+    "nodes_treeids": [0] * 5, "nodes_nodeids": [0, 1, 2, 3, 4], "nodes_featureids": [0, 1, 0, 0, 0],
+    "nodes_values": [0.0] * 5, "nodes_modes": ["BRANCH_LEQ"] * 2 + ["LEAF"] * 3, "nodes_truenodeids": [1, 2, 0, 0, 0],
+    "nodes_falsenodeids": [4, 3, 0, 0, 0], "target_treeids": [0] * 3, "target_nodeids": [2, 3, 4],
+    "target_ids": [0, 0, 1], "target_weights": [1.0, 2.0, 3.0], "n_targets": 2,
+}  # fmt: skip
+NUMBERED: dict[str, Any] = {
+    "tree_roots": [0], "nodes_featureids": [0, 1], "nodes_modes": numpy_helper.from_array(np.array([0, 6], "uint8")),
+    "nodes_splits": numpy_helper.from_array(np.zeros(2, "f")), "nodes_truenodeids": [1, 0], "nodes_trueleafs": [0, 1],
+    "nodes_falsenodeids": [2, 1], "nodes_falseleafs": [1, 1], "leaf_targetids": [0, 1, 0], "n_targets": 2,
+    "leaf_weights": numpy_helper.from_array(np.ones(3, "f")),
+    "membership_values": numpy_helper.from_array(np.array([1, 2, np.nan], "f")),
+}  # fmt: skip
+DAMAGED: list[tuple[dict[str, Any], str, Any]] = [
+    (NAMED, "nodes_truenodeids", [1, 0, 0, 0, 0]),  # a cycle, and a leaf that nothing leads to
+    (NAMED, "nodes_truenodeids", [1, 1, 0, 0, 0]),
+    (NAMED, "nodes_falsenodeids", [4, 0, 0, 0, 0]),
+    (NAMED, "nodes_truenodeids", [1, 99, 0, 0, 0]),
+    (NAMED, "nodes_nodeids", [0, 1, 2, 3, 3]),
+    (NAMED, "nodes_values", [0.0]),
+    (NAMED, "nodes_featureids", [-1, 1, 0, 0, 0]),
+    (NAMED, "nodes_featureids", [2, 1, 0, 0, 0]),
+    (NAMED, "nodes_modes", ["BRANCH_MEMBER"] * 2 + ["LEAF"] * 3),
+    (NAMED, "nodes_missing_value_tracks_true", [1]),
+    (NAMED, "target_ids", [0, 0, -1]),
+    (NAMED, "target_ids", [0]),
+    (NAMED, "target_weights", [1.0]),
+    (NAMED, "base_values", [1.0]),
+    (NAMED, "aggregate_function", "MEDIAN"),
+    (NAMED, "n_targets", 10**13),
+    (NUMBERED, "nodes_truenodeids", [-1, 0]),
+    (NUMBERED, "nodes_falsenodeids", [3, 1]),
+    (NUMBERED, "nodes_trueleafs", [0, 0]),
+    (NUMBERED, "nodes_trueleafs", [1]),
+    (NUMBERED, "tree_roots", [-1]),
+    (NUMBERED, "leaf_targetids", [0, -1, 0]),
+    (NUMBERED, "aggregate_function", -1),
+    (NUMBERED, "nodes_modes", numpy_helper.from_array(np.array([6, 6], "uint8"))),
+]
+
+
+@pytest.mark.parametrize(("tree", "name", "value"), DAMAGED)
+def test_damaged_trees_are_refused(tree: dict[str, Any], name: str, value: Any) -> None:
+    with pytest.raises(reader.ModelError) as caught:
+        run("TreeEnsembleRegressor" if tree is NAMED else "TreeEnsemble", [floats(4, 2)], **{**tree, name: value})
+    assert "the node" in str(caught.value) and caught.value.do
+
+
+def test_nan_behind_the_last_members_may_lack() -> None:
+    (whole,) = run("TreeEnsemble", [np.array([[0, 2], [0, 3], [1, 2]], "f")], **NUMBERED)
+    assert whole.tolist() == [[1, 0], [0, 1], [1, 0]]
+    short = numpy_helper.from_array(np.array([1, 2], "f"))
+    (found,) = run("TreeEnsemble", [np.array([[0, 2]], "f")], **{**NUMBERED, "membership_values": short})
+    assert found.tolist() == [[1, 0]]
+
+
+MACHINE: dict[str, Any] = {
+    "classlabels_ints": [0, 1, 2], "coefficients": [1.0] * 12, "support_vectors": [1.0] * 18, "rho": [0.1] * 3,
+    "vectors_per_class": [2, 3, 1],
+}  # fmt: skip
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("SVMClassifier", {**MACHINE, "vectors_per_class": [2, 5, -1]}),
+    ("SVMClassifier", {**MACHINE, "vectors_per_class": [2, 4]}),
+    ("SVMClassifier", {**MACHINE, "rho": [0.1]}),
+    ("SVMClassifier", {**MACHINE, "prob_a": [1.0] * 3}),
+    ("SVMClassifier", {**MACHINE, "kernel_type": "COSINE"}),
+    ("SVMRegressor", {"coefficients": [1.0], "support_vectors": [1.0] * 9, "n_supports": 3, "rho": [0.5]}),
+    ("LinearRegressor", {"coefficients": [1.0] * 3, "intercepts": [1.0] * 3}),
+    ("LinearClassifier", {"coefficients": [1.0] * 6, "intercepts": [1.0] * 2, "classlabels_ints": [5]}),
+    ("LabelEncoder", {"keys_floats": [1.0, 2.0], "values_floats": [1.0]}),
+    ("FeatureVectorizer", {"inputdimensions": [2]}),
+    ("Imputer", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "how"), WRONG)
+def test_lists_that_do_not_fit_are_refused(name: str, how: dict[str, Any]) -> None:
+    with pytest.raises(reader.ModelError) as caught:
+        run(name, [floats(4, 3)], 2 if "Classifier" in name else 1, **how)
+    assert "the node" in str(caught.value) and caught.value.do
 
 
 # -- columns --------------------------------------------------------------------------------------------------

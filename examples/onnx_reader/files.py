@@ -11,6 +11,7 @@ import onnx
 from onnx import TensorProto, defs, helper, numpy_helper
 
 import ngraph_rewrite as ng
+from onnx_reader.lists import WRONG
 from onnx_reader.table import TEXTS, ModelError, NotKnown, Value
 
 
@@ -54,8 +55,19 @@ def _more_lengths(names: Sequence[str]) -> str:
 
 
 def array_of(tensor: onnx.TensorProto) -> Any:
-    """The value of a tensor. It may have a dtype that terms lack, such as 4-bit integers."""
-    return TEXTS if tensor.data_type == TensorProto.STRING else numpy_helper.to_array(tensor)
+    """The value of a tensor. It may have a dtype that terms lack, such as 4-bit integers.
+
+    Raises:
+        ModelError: if its elements are not as many as it says, not in this file, or of no dtype.
+    """
+    if tensor.data_type == TensorProto.STRING:
+        return TEXTS
+    try:
+        if min(tensor.dims, default=0) < 0:
+            raise ValueError(f"a length is {min(tensor.dims)}")
+        return numpy_helper.to_array(tensor)
+    except (LookupError, TypeError, ValueError, onnx.checker.ValidationError) as error:
+        raise ModelError(f"the tensor {tensor.name!r} cannot be read: {error}", do=WRONG) from error
 
 
 # Operators of onnxruntime that ONNX has since a version, and what attributes that its own lacks are without effect.
@@ -117,6 +129,8 @@ def dtype_of(number: int, where: str | None = None) -> Any:
     Raises:
         ModelError: for one that the library lacks, such as 8-bit floats and strings.
     """
+    if number not in TensorProto.DataType.values():
+        raise ModelError(f"there is no dtype {number}", where=where, do=WRONG)
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(number))
     try:
         ng.numpy.result_type(dtype)
@@ -129,9 +143,8 @@ def dtype_of(number: int, where: str | None = None) -> Any:
 
 def is_tensor(node: onnx.NodeProto) -> bool:
     """Whether a node is a constant that is a tensor."""
-    return (
-        node.op_type == "Constant" and not domain(node.domain) and node.attribute[0].type == onnx.AttributeProto.TENSOR
-    )
+    kinds = [a.type for a in node.attribute] if node.op_type == "Constant" and not domain(node.domain) else []
+    return kinds == [onnx.AttributeProto.TENSOR] and len(node.output) == 1
 
 
 def placeholders(inputs: Sequence[onnx.ValueInfoProto], lengths: Mapping[str, int | ng.Length]) -> dict[str, ng.Op]:

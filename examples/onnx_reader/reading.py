@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import onnx
+from google.protobuf.message import DecodeError
 from onnx import TensorProto
 
 import ngraph_rewrite as ng
 from onnx_reader.files import domain, dtype_of, placeholders
+from onnx_reader.lists import WRONG
 from onnx_reader.products import Products
 from onnx_reader.table import TEXTS, ModelError, Value, cast, is_term
 from onnx_reader.walking import Walk
@@ -55,9 +57,7 @@ def read(
         ModelError: for an operator, an attribute or a dtype that is not supported.
         NotKnown: if a shape depends on a value that is not known.
     """
-    if isinstance(source, str | os.PathLike):
-        source = onnx.load(source)
-    model = onnx.load_from_string(source) if isinstance(source, bytes) else source
+    model = _loaded(source)
     if more := (most or {}).keys() - {n.output[0] for n in model.graph.node if n.op_type == "NonMaxSuppression"}:
         raise ModelError(f"most: no NonMaxSuppression of the graph gives {', '.join(sorted(more))}")
     functions = {(f.domain, f.name, f.overload): f for f in model.functions}
@@ -74,6 +74,15 @@ def read(
     outputs = {o.name: _declared(found[o.name], o) for o in model.graph.output}
     used = set(ng.topological([t for v in outputs.values() for t in (v if isinstance(v, list) else [v]) if is_term(t)]))
     return Model(inputs, outputs, {t.name: t for t in walk.arrays if t in used})
+
+
+def _loaded(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> onnx.ModelProto:
+    """A file, or its bytes, as ONNX has it."""
+    try:
+        source = onnx.load(source) if isinstance(source, str | os.PathLike) else source
+        return onnx.load_from_string(source) if isinstance(source, bytes) else source
+    except (DecodeError, onnx.checker.ValidationError) as error:
+        raise ModelError(f"the file cannot be read: {error}", do=WRONG) from error
 
 
 def _declared(value: Value, info: onnx.ValueInfoProto) -> Value:

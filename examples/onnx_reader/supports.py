@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import ngraph_rewrite as ng
+from onnx_reader.lists import among, as_long, below
 from onnx_reader.scores import labelled, labels_at, transformed
 from onnx_reader.table import Value, cast, op, space
 
@@ -17,6 +18,7 @@ Numbers = list[Any] | None
 
 def kernel(x: Value, vectors: np.ndarray, kind: str, numbers: Numbers) -> Value:
     """How much samples have in common with each vector. The numbers are gamma, a summand and a power."""
+    among(("LINEAR", "POLY", "RBF", "SIGMOID"), kernel_type=kind)
     gamma, more, degree = numbers or (0.0, 0.0, 3.0)
     if kind == "RBF":
         apart = np.expand_dims(x, 1) - vectors
@@ -34,6 +36,7 @@ def svm_regressor(
 ) -> Value:  # fmt: skip
     x, weights = cast(x, np.float32), np.asarray(coefficients, np.float32)
     if n_supports:
+        as_long(n_supports, coefficients=weights)
         vectors = np.asarray(support_vectors, np.float32).reshape(n_supports, -1)
         y = np.matmul(kernel(x, vectors, kernel_type, kernel_params), weights[:, None])
     else:
@@ -55,6 +58,11 @@ def svm_classifier(
     if not vectors_per_class:
         weights = np.asarray(coefficients, np.float32).reshape(many, -1)
         return labelled(kernel(x, weights, "LINEAR", None) + np.float32(rho[0]), labels, post_transform)
+    pairs, numbers = many * (many - 1) // 2, sum(vectors_per_class) * (many - 1)
+    as_long(many, vectors_per_class=vectors_per_class)
+    as_long(numbers, coefficients=coefficients)
+    as_long(pairs, rho=rho, prob_a=prob_a or None, prob_b=(prob_b or []) if prob_a else None)
+    below(numbers + 1, vectors_per_class=vectors_per_class)
     vectors = np.asarray(support_vectors, np.float32).reshape(sum(vectors_per_class), -1)
     table = pairs_of(np.asarray(coefficients, np.float32).reshape(many - 1, -1), vectors_per_class)
     scores = np.matmul(kernel(x, vectors, kernel_type, kernel_params), table) + np.asarray(rho, np.float32)

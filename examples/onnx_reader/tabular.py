@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import ngraph_rewrite as ng
+from onnx_reader.lists import WRONG, among, as_long, below
 from onnx_reader.scores import labelled, transformed
 from onnx_reader.table import TEXTS, ModelError, Value, cast, op, space, term
 
@@ -27,6 +28,7 @@ def scaler(x: Value, *, offset: Numbers = None, scale: Numbers = None) -> Value:
 @op(f"{ML}Normalizer")
 def normalizer(x: Value, *, norm: str = "MAX") -> Value:
     """Rows over their greatest number, the sum of their sizes, or their length. Such as have 0 stay."""
+    among(("MAX", "L1", "L2"), norm=norm)
     x = cast(x, np.float32)
     size = {"MAX": x, "L1": np.abs(x), "L2": x * x}[norm]
     whole = (np.max if norm == "MAX" else np.sum)(size, axis=-1, keepdims=True)
@@ -43,6 +45,8 @@ def imputer(
     given, gone = (
         (imputed_value_int64s, replaced_value_int64) if integers else (imputed_value_floats, replaced_value_float)
     )
+    if not given:
+        raise ModelError(f"Imputer of {x.dtype} without numbers of it to fill in", do=WRONG)
     there = np.isnan(x) if gone != gone else np.equal(x, gone)
     return np.where(there, np.asarray(given, x.dtype), x)
 
@@ -55,6 +59,8 @@ def binarizer(x: Value, *, threshold: float = 0.0) -> Value:
 @op(f"{ML}ArrayFeatureExtractor")
 def array_feature_extractor(x: Value, places: Value) -> Value:
     chosen = np.reshape(places, (-1,))
+    if isinstance(chosen, np.ndarray) and isinstance(x.shape[-1], int):
+        below(x.shape[-1], Y=chosen)
     found = space(x, chosen).take(x, chosen, axis=-1)
     return np.expand_dims(found, 0) if len(x.shape) == 1 else found
 
@@ -63,6 +69,9 @@ def array_feature_extractor(x: Value, places: Value) -> Value:
 def feature_vectorizer(*xs: Value, inputdimensions: Numbers = None) -> Value:
     """Columns side by side."""
     columns = [cast(np.reshape(x, (-1, 1)) if len(x.shape) == 1 else x, np.float32) for x in xs]
+    widths = [c.shape[1] for c in columns]
+    if inputdimensions and any(isinstance(n, int) for n in widths) and inputdimensions != widths:
+        raise ModelError(f"inputdimensions are {inputdimensions}, of inputs of {widths}", do=WRONG)
     return space(*columns).concatenate([term(c) for c in columns] if ng.numpy is space(*xs) else columns, axis=1)
 
 
@@ -88,6 +97,7 @@ def label_encoder(
         return TEXTS
     if keys is None:
         raise ModelError("LabelEncoder of texts is not supported")
+    as_long(len(keys), values=values)
     otherwise = default_int64 if values_int64s is not None else default_float
     otherwise = otherwise if default_tensor is None else default_tensor.item()
     own = np.expand_dims(x, -1)
@@ -121,6 +131,7 @@ def linear_regressor(
 def _linear(x: Value, coefficients: Numbers, intercepts: Numbers, targets: int) -> Value:
     weights = np.asarray(coefficients, np.float32).reshape(targets, -1)
     y = np.matmul(cast(x, np.float32), weights.T)
+    as_long(targets, intercepts=intercepts or None)
     return y if not intercepts else y + np.asarray(intercepts, np.float32)
 
 
@@ -131,4 +142,6 @@ def linear_classifier(
 ) -> tuple[Value, Value]:  # fmt: skip
     labels = classlabels_ints or classlabels_strings or []
     targets = len(intercepts) if intercepts else max(len(labels), 1)
+    if 0 < len(labels) < targets:
+        raise ModelError(f"{targets} classes have {len(labels)} labels", do=WRONG)
     return labelled(_linear(x, coefficients, intercepts, targets), labels, post_transform)

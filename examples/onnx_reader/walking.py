@@ -27,6 +27,7 @@ from onnx_reader.files import (
     located,
     standard,
 )
+from onnx_reader.lists import WRONG
 from onnx_reader.products import DEQUANTIZED, Products
 from onnx_reader.table import (
     TEXTS,
@@ -49,6 +50,9 @@ WITH_LENGTHS = frozenset(
     Where""".split()
 )
 DRAWS = ("Dropout", "Multinomial", "RandomNormalLike", "RandomUniformLike")  # whose results are others with each call
+FAULTS = (  # NumPy's, of arrays; and of functions that call themselves
+    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -111,14 +115,11 @@ class Walk:
 
     def node(self, node: onnx.NodeProto, inputs: list[Value], scope: dict[str, Value]) -> Sequence[Value]:
         """The outputs of a node: by a function of the model, by the table, or by what ONNX defines it with."""
-        referred = ((a.name, self.given.get(a.ref_attr_name)) for a in node.attribute if a.ref_attr_name)
-        attributes = {a.name: self.attribute(a, scope) for a in node.attribute if not a.ref_attr_name}
-        attributes |= {name: value for name, value in referred if value is not None}
-        attributes.pop("consumed_inputs", None)  # by which versions before 6 said what may be overwritten
         local = self.functions.get((node.domain, node.op_type, node.overload))
         version = self.versions.get(domain(node.domain), 1)
         entry = find(full_name(node), version)
         try:
+            attributes = self.attributes(node, scope)
             if local is not None:
                 return self.function(local, inputs, attributes)
             product = self.products.of(node, inputs, attributes)
@@ -135,8 +136,16 @@ class Walk:
             return self.defined(node, inputs, attributes, version)
         except ng.NGraphRewriteError as error:
             raise located(error, node, inputs) from error
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # NumPy's, of arrays
-            raise located(ModelError(f"it cannot be computed: {error}"), node) from error
+        except FAULTS as error:
+            raise located(ModelError(f"it cannot be computed: {error}", do=WRONG), node) from error
+
+    def attributes(self, node: onnx.NodeProto, scope: dict[str, Value]) -> dict[str, Any]:
+        """Those of a node, some of which may be those of the function around it."""
+        referred = ((a.name, self.given.get(a.ref_attr_name)) for a in node.attribute if a.ref_attr_name)
+        found = {a.name: self.attribute(a, scope) for a in node.attribute if not a.ref_attr_name}
+        found |= {name: value for name, value in referred if value is not None}
+        found.pop("consumed_inputs", None)  # by which versions before 6 said what may be overwritten
+        return found
 
     def call(
         self,
