@@ -492,6 +492,28 @@ def test_a_shape_that_is_computed_may_be_given() -> None:
     assert made(text, known={"shape": [2, 3]}).outputs["y"].shape == (2, 3)
 
 
+@pytest.mark.parametrize(("each", "boxes"), [(-2, 2), (0, 2), (3, 0), (3, 2)])
+def test_what_is_no_chosen_box_has_neither_sample_nor_class(each: int, boxes: int) -> None:
+    """There may be none to choose from, and none may be wanted."""
+    text = (
+        f"agraph (float[2, {boxes}, 4] x, float[2, 1, {boxes}] z) => (int64[m, 3] y)\n"
+        f"<int64 each = {{{each}}}> {{ y = NonMaxSuppression (x, z, each) }}"
+    )
+    x, z = np.ones((2, boxes, 4), "f"), np.ones((2, 1, boxes), "f")  # the second box, and the other sample's, lie over
+    x[..., 2:] = 2
+    (found,) = computed(made(text, most={"y": 5}), {"x": x, "z": z}, "reference")
+    chosen = [[0, 0, 0], [1, 0, 0]] if each > 0 and boxes else []
+    assert_array_equal(found, [*chosen, *[[-1] * 3] * 5][:5])
+
+
+def test_no_regions_are_no_images() -> None:
+    text = (
+        "agraph (float[1, 2, 4, 4] x) => (float[0, 2, 3, 3] y) <float[0, 4] r = {}, int64[0] b = {}>\n"
+        "{ y = RoiAlign <output_height = 3, output_width = 3> (x, r, b) }"
+    )
+    assert made(text, trainable=False).outputs["y"].shape == (0, 2, 3, 3)
+
+
 @pytest.mark.parametrize("most", [2, 6])
 def test_boxes_that_values_choose_are_at_most_so_many(most: int) -> None:
     """Of any number of samples and boxes. Behind those that are chosen there are rows of -1."""

@@ -29,7 +29,7 @@ def non_max_suppression(
         raise NotKnown("how many boxes there are depends on values", next(filter(is_term, given)), first=first)
     if most is not None and most < 1:
         raise ModelError(f"at most {most} boxes", do="give a number above 0")
-    many = 0 if each is None else int(np.reshape(each, ()))
+    many = 0 if each is None else max(int(np.reshape(each, ())), 0)
     chosen = _chosen(term(boxes), term(scores), min(many, *_limits(scores.shape[2], most)), overlap, least,
                      bool(center_point_box))  # fmt: skip
     if known and most is None:
@@ -46,11 +46,12 @@ def _limits(*limits: Any) -> list[int]:
 
 
 def _rows(chosen: ng.Op) -> ng.Op:
-    """A row for each place: its sample, its class and its box."""
+    """A row for each place: its sample, its class and its box; of -1 where there is none."""
     samples, classes, _ = chosen.shape
     places = [np.reshape(term(count(n)), s) for n, s in ((samples, (-1, 1, 1)), (classes, (1, -1, 1)))]
     whole = [ng.numpy.broadcast_to(v, chosen.shape) for v in (*places, chosen)]
-    return np.reshape(np.stack(whole, -1), (-1, 3))
+    rows = np.reshape(np.stack(whole, -1), (-1, 3))
+    return np.where(rows[:, 2:] >= 0, rows, -1)
 
 
 def _chosen(boxes: ng.Op, scores: ng.Op, many: int, overlap: Value, least: Value, centers: bool) -> ng.Op:
@@ -72,6 +73,8 @@ def _chosen(boxes: ng.Op, scores: ng.Op, many: int, overlap: Value, least: Value
         return k + 1, left, np.where(np.equal(places, k) & there, ng.numpy.astype(best, "int64"), found)
 
     start = ng.numpy.full((*scores.shape[:2], many), -1, dtype="int64")
+    if not many:
+        return start
     return ng.while_loop(more, step, (np.int64(0), scores, start))[2]
 
 

@@ -41,8 +41,8 @@ def roi_align(
     size = size if half else np.maximum(size, 1)
     parts = size / np.array([output_height, output_width], np.float32)
     shape = (output_height, output_width)
-    if sampling_ratio:
-        return _regions(x, batch, first, parts, shape, (sampling_ratio,) * 2)
+    if sampling_ratio or not len(rois):
+        return _regions(x, batch, first, parts, shape, (sampling_ratio or 1,) * 2)
     each = [(slice(k, k + 1), [math.ceil(p) for p in parts[k]]) for k in range(len(parts))]
     return np.concatenate([_regions(x, batch[s], first[s], parts[s], shape, counts) for s, counts in each])
 
