@@ -652,3 +652,22 @@ def test_what_is_not_read_is_refused_with_its_place(name: str) -> None:
     inputs, how, words = REFUSED[name]
     with pytest.raises(reader.ModelError, match=f"(?s){words}.*(is|are) not supported.*at the node.*{name}"):
         run(name, inputs, **how)
+
+
+QUERY = [np.ones((1, 1, 8), "f")] * 3 + [np.ones((1, 2, 3, 4), "f")] * 2 + [np.full(1, 3, "int32")]
+FAULTY: list[tuple[str, list[Any], dict[str, Any]]] = [
+    ("MoE", [np.ones(s, "f") for s in ((3, 8), (3, 2), (2, 6, 8), (2, 6), (2, 8, 6))], {"k": 0}),
+    ("GroupQueryAttention", [*QUERY, np.array(4, "int32")], {"local_window_size": 0}),
+    ("GroupQueryAttention", [*QUERY, np.array(4, "int32")], {"sliding_window_cache": 1}),
+    ("GroupQueryAttention", [*QUERY, np.array(4, "int32")], {"k_quant_type": "PER_TENSOR"}),
+    ("GroupQueryAttention", [*QUERY, np.array(4, "int32")], {"v_quant_type": "PER_WORD"}),
+    ("GroupQueryAttention", [*QUERY, np.array(-3, "int32")], {}),
+]
+
+
+@pytest.mark.parametrize(("name", "inputs", "how"), FAULTY)
+def test_attributes_that_leave_nothing_are_refused(name: str, inputs: list[Any], how: dict[str, Any]) -> None:
+    attends = {"num_heads": 2, "kv_num_heads": 2} if name == "GroupQueryAttention" else {}
+    with pytest.raises(reader.ModelError) as caught:
+        run(name, inputs, 3 if attends else 1, [6] if attends else [], **attends, **how)
+    assert "the node" in str(caught.value) and caught.value.do

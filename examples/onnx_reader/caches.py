@@ -9,6 +9,7 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from onnx_reader.attention import Heads, after
+from onnx_reader.lists import WRONG, among
 from onnx_reader.packed import unpacked
 from onnx_reader.table import ModelError, Value, cast, count, is_term, term
 
@@ -42,10 +43,13 @@ def stored(scale: Value, kind: str, bits: int, dtype: Any) -> Stored:
     """How a cache of this dtype, which is None before there is one, stores keys, or values.
 
     Raises:
-        ModelError: if it is of floats of 8 bits.
+        ModelError: if it is of floats of 8 bits, or lacks its scale.
     """
-    if kind == "NONE" or scale is None:
+    among(("NONE", "PER_TENSOR", "PER_CHANNEL"), quant_type=kind)
+    if kind == "NONE":
         return Stored()
+    if scale is None:
+        raise ModelError("a cache of integers has no scale", do=WRONG)
     bits = bits or 8
     if bits not in (4, 8) or dtype not in (None, np.int8 if bits == 8 else np.uint8):
         raise ModelError(f"a cache of {bits} bits and of {dtype} is not supported")

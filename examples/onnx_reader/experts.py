@@ -10,6 +10,7 @@ import numpy as np
 
 import ngraph_rewrite as ng
 from onnx_reader import activations as own
+from onnx_reader.lists import WRONG
 from onnx_reader.packed import floats_of
 from onnx_reader.reducing import softmax
 from onnx_reader.table import ModelError, Value, cast, op, term
@@ -27,6 +28,8 @@ def _mixed(
     """
     if use_sparse_mixer or swiglu_limit_after_activation:
         raise ModelError("experts with a sparse mixer, or a limit after the activation, are not supported")
+    if k < 1:
+        raise ModelError(f"words that ask {k} experts", do=WRONG)
     words = np.reshape(term(x), (-1, x.shape[-1]))
     asked = _asked(term(router), weights, k, bool(normalize_routing_weights))
     how = (activation_type, activation_alpha, activation_beta, swiglu_fusion, swiglu_limit)

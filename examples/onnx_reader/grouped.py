@@ -12,6 +12,7 @@ import numpy as np
 
 from onnx_reader.attention import Heads, after, attend, beside, heads
 from onnx_reader.caches import first_of, hidden, in_window, known_number, put, stored, taken
+from onnx_reader.lists import WRONG
 from onnx_reader.reducing import rms_normalization
 from onnx_reader.table import ModelError, Value, cast, count, op, space, term
 
@@ -68,11 +69,14 @@ def group_query_attention(
     if valid is not None or qk_output or sliding_window_cache and more is not None:
         what = "padded queries, with scores as an output, or with a window and what is added to scores"
         raise ModelError(f"GroupQueryAttention with {what}, is not supported")
+    room = known_number(total)
+    if local_window_size == 0 or sliding_window_cache and local_window_size < 0 or isinstance(room, int) and room < 1:
+        raise ModelError(f"a window of {local_window_size} words, of at most {room}, sees none", do=WRONG)
     q, k, v = _groups(query, key, value, num_heads, kv_num_heads)
     q = q if norm_q is None else rms_normalization(q, norm_q, epsilon=q_norm_epsilon or qk_norm_epsilon)
     k = k if norm_k is None else rms_normalization(k, norm_k, epsilon=k_norm_epsilon or qk_norm_epsilon)
     words, before = q.shape[2], 0 if past_key is None else past_key.shape[2]
-    start, even, grows = _begin(last, words, before, q.shape[0], known_number(total), sliding_window_cache)
+    start, even, grows = _begin(last, words, before, q.shape[0], room, sliding_window_cache)
     if do_rotary:
         at = np.expand_dims(start, -1) + count(words) if places is None else places
         q, k = (turned(x, _rows(cosine, at), _rows(sine, at), rotary_interleaved) for x in (q, k))
