@@ -10,6 +10,7 @@ from on_targets import check_gradient, computed, meaning, slopes
 from scipy import special
 
 import ngraph_rewrite as ng
+from ngraph_rewrite.terms.walking import topological
 from ngraph_rewrite.types.dtypes import as_dtype, finfo
 
 nx = ng.numpy
@@ -115,6 +116,28 @@ def test_slopes_at_0_have_no_holes(name: str, first: float, second: float) -> No
     with ng.make_transformer("cpu") as transformer:
         found = transformer.computation([slope, ng.deriv(slope, x)], x)(0.0)
     np.testing.assert_allclose(found, [first, second])
+
+
+@pytest.mark.parametrize("name", ["silu", "gelu", "mish"])
+def test_second_slopes_far_out_are_0(name: str) -> None:
+    x = ng.placeholder((4,))
+    first = ng.deriv(FUNCTIONS[name][0](x), x, error=nx.ones_like(x))
+    second = ng.deriv(first, x, error=nx.ones_like(x))
+    most = float(finfo(as_dtype("float32")).max)
+    with ng.make_transformer("reference") as transformer:
+        found = transformer.computation(second, x)([-inf, -most, most, inf])
+    np.testing.assert_array_equal(found, 0.0)
+
+
+@pytest.mark.parametrize(("name", "short"), [("silu", "sigmoid"), ("gelu", "erf"), ("mish", "tanh")])
+def test_a_slope_shares_what_the_function_has_computed(name: str, short: str) -> None:
+    def of(terms: list[Any]) -> list[Any]:
+        return [t.args for t in topological(terms) if t.definition.name.endswith("." + short)]
+
+    x = ng.placeholder((3,))
+    found = FUNCTIONS[name][0](x)
+    (forward,), (backward,) = of([found]), of([ng.deriv(found, x, error=nx.ones_like(x))])
+    assert forward[0].same_as(backward[0])
 
 
 @BY_NAME

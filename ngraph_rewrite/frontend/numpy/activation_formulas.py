@@ -27,22 +27,21 @@ _SELU = (1.0507009873554805, 1.6732632423543772)
 
 
 def _silu(make: Make, x: Op) -> Op:
-    def slope(x: Op) -> Op:
-        share = make("sigmoid", x)
-        return make("multiply", share, make("add", make("multiply", x, make("subtract", 1, share)), 1))
+    def slope(low: Op, finite: Op) -> Op:
+        share = make("sigmoid", low)
+        return make("multiply", share, make("add", make("multiply", finite, make("subtract", 1, share)), 1))
 
-    low = _above_infinity(make, x)
-    return _sloped(make, make("multiply", low, make("sigmoid", low)), slope, x)
+    return _sloped(make, lambda low: make("multiply", low, make("sigmoid", low)), slope, x)
 
 
 def _gelu(make: Make, x: Op, approximate: bool) -> Op:
-    def slope(x: Op) -> Op:
-        density = make("exp", make("multiply", make("square", x), -0.5))
-        return make("add", _normal_share(make, x), make("multiply", x, make("multiply", density, _DENSITY)))
+    def slope(low: Op, finite: Op) -> Op:
+        density = make("exp", make("multiply", make("square", finite), -0.5))
+        return make("add", _normal_share(make, low), make("multiply", finite, make("multiply", density, _DENSITY)))
 
-    low = _above_infinity(make, x)
     if not flag(approximate, "approximate"):
-        return _sloped(make, make("multiply", low, _normal_share(make, low)), slope, x)
+        return _sloped(make, lambda low: make("multiply", low, _normal_share(make, low)), slope, x)
+    low = _above_infinity(make, x)
     inner = make("minimum", make("maximum", low, -_ENOUGH), _ENOUGH)
     cubic = make("multiply", make("multiply", make("square", inner), inner), 0.044715)
     share = make("tanh", make("multiply", make("add", inner, cubic), math.sqrt(2 / math.pi)))
@@ -82,13 +81,12 @@ def _selu(make: Make, x: Op) -> Op:
 
 
 def _mish(make: Make, x: Op) -> Op:
-    def slope(x: Op) -> Op:
-        share = make("tanh", _softplus(make, x))
-        rises = make("multiply", make("subtract", 1, make("square", share)), make("sigmoid", x))
-        return make("add", share, make("multiply", x, rises))
+    def slope(low: Op, finite: Op) -> Op:
+        share = make("tanh", _softplus(make, low))
+        rises = make("multiply", make("subtract", 1, make("square", share)), make("sigmoid", low))
+        return make("add", share, make("multiply", finite, rises))
 
-    low = _above_infinity(make, x)
-    return _sloped(make, make("multiply", low, make("tanh", _softplus(make, low))), slope, x)
+    return _sloped(make, lambda low: make("multiply", low, make("tanh", _softplus(make, low))), slope, x)
 
 
 def _relu6(make: Make, x: Op) -> Op:
@@ -118,10 +116,19 @@ def _between(make: Make, x: Op, low: float, high: float) -> Op:
     return make("minimum", make("maximum", x, low), high)
 
 
-def _sloped(make: Make, found: Op, slope: Callable[[Op], Op], x: Op) -> Op:
-    """What is found of `x`, with a slope of finite numbers: at infinities that of the greatest and the lowest one."""
-    most = float(finfo(x.dtype).max)
-    return with_deriv(found, lambda d, x: make("multiply", d, slope(_between(make, x, -most, most))), x)
+def _sloped(make: Make, formula: Callable[[Op], Op], slope: Callable[[Op, Op], Op], x: Op) -> Op:
+    """What a formula makes of `x`, the lowest number in the place of -inf, and a slope that is finite at infinities.
+
+    Args:
+        slope: By what the formula is given, so that both share what they have in common, and by that number or one for
+            which there is nothing but 0 and 1, whose double is finite.
+    """
+
+    def adjoint(d: Op, x: Op) -> Op:
+        low = _above_infinity(make, x)
+        return make("multiply", d, slope(low, make("minimum", low, float(finfo(x.dtype).max) / 4)))
+
+    return with_deriv(formula(_above_infinity(make, x)), adjoint, x)
 
 
 def _above_infinity(make: Make, x: Op) -> Op:
