@@ -170,3 +170,16 @@ def test_slopes_where_values_are_chosen() -> None:
     assert_allclose([by_number[0], by_power[0]], [0.5, math.log(2) ** 2 / 2], rtol=1e-15)
     by_delta, by_number = slopes(ours.huber, np.array([1.0, 1.0]), np.array([0.5, -3.0]))
     assert_array_equal([by_delta, by_number], [[0, 2], [0.5, -1]])
+
+
+def test_formulas_far_out() -> None:
+    cases = {
+        "pseudo_huber": ([1.0, 1e-3, 2.0], [1e20, -1e30, INF]),
+        "inv_boxcox": ([INF, INF, 3.0], [0.0, 2.0, 0.0]),
+        "inv_boxcox1p": ([INF, INF, 3.0], [0.0, 2.0, 0.0]),
+        "boxcox": ([INF, INF, INF], [-2.0, 0.0, 2.0]),
+        "boxcox1p": ([INF, INF, INF], [-2.0, 0.0, 2.0]),
+    }
+    for name, operands in cases.items():
+        arrays = [np.array(x, "float32") for x in operands]
+        assert_allclose(meaning(getattr(ours, name), *arrays), getattr(special, name)(*arrays), rtol=1e-6)

@@ -10,6 +10,7 @@ import math
 
 from ngraph_rewrite.frontend.numpy.elementwise import (
     abs,
+    clip,
     equal,
     exp,
     expm1,
@@ -17,6 +18,7 @@ from ngraph_rewrite.frontend.numpy.elementwise import (
     log,
     log1p,
     logical_and,
+    logical_or,
     pow,
     sin,
     sqrt,
@@ -29,6 +31,7 @@ from ngraph_rewrite.terms.op import Op
 
 _EXPREL = [1 / math.factorial(k + 1) for k in range(19)]  # up to 1
 _ATANH = [1 / (2 * k + 1) for k in range(12)]  # up to 1 / 5
+_STEEP = 2.0**60  # 1 beside it is nothing
 
 
 def exprel(x: Array, /) -> Op:
@@ -95,7 +98,7 @@ def inv_boxcox(y: Array, lmbda: Array, /) -> Op:
     ...     transformer.computation(ng.numpy.special.inv_boxcox([1.3862944, 2.0, 3.0], [0.0, 0.5, 1.0]))().round(4)
     array([4., 4., 4.], dtype=float32)
     """
-    return in_single("inv_boxcox", lambda y, power: exp(y * _log1prel(y * power)), y, lmbda)
+    return in_single("inv_boxcox", lambda y, power: exp(_log1p_by(y, power)), y, lmbda)
 
 
 def inv_boxcox1p(y: Array, lmbda: Array, /) -> Op:
@@ -105,7 +108,7 @@ def inv_boxcox1p(y: Array, lmbda: Array, /) -> Op:
     >>> ng.numpy.special.inv_boxcox1p(ng.placeholder((3,)), 0.5).type
     float32[3]
     """
-    return in_single("inv_boxcox1p", lambda y, power: expm1(y * _log1prel(y * power)), y, lmbda)
+    return in_single("inv_boxcox1p", lambda y, power: expm1(_log1p_by(y, power)), y, lmbda)
 
 
 def huber(delta: Array, r: Array, /) -> Op:
@@ -136,9 +139,9 @@ def pseudo_huber(delta: Array, r: Array, /) -> Op:
 
     def formula(delta: Op, r: Op) -> Op:
         some = delta > 0
-        scaled = r / where(some, delta, 1.0)
+        scaled = clip(r / where(some, delta, 1.0), -_STEEP, _STEEP)
         # What is beside 1 in the root, by the sum of both.
-        found = delta * r * scaled / (sqrt(1 + scaled * scaled) + 1)
+        found = delta * r * (scaled / (sqrt(1 + scaled * scaled) + 1))
         return where(delta < 0, math.inf, where(some, found, where(isnan(r + delta), math.nan, 0.0)))
 
     return in_single("pseudo_huber", formula, delta, r)
@@ -154,16 +157,27 @@ def _exprel(x: Op) -> Op:
     return where(near, polynomial(apply, low, _EXPREL), far)
 
 
-def _log1prel(x: Op) -> Op:
-    """log(1 + x) / x, 1 at 0."""
+def _log1p_by(y: Op, power: Op) -> Op:
+    """``log(1 + y * power) / power``, `y` where the power is 0."""
+    x = y * power
     near = abs(x) < 0.25
     low, high = where(near, x, 0.0), where(near, 1.0, x)
     share = low / (2 + low)
-    return where(near, polynomial(apply, share * share, _ATANH) * 2 / (2 + low), log1p(high) / high)
+    line = y * (polynomial(apply, share * share, _ATANH) * 2 / (2 + low))
+    return where(logical_or(near, equal(power, 0)), line, log1p(high) / where(near, 1.0, power))
+
+
+def _expm1_by(y: Op, power: Op) -> Op:
+    """``(exp(y * power) - 1) / power``, `y` where the power is 0."""
+    x = y * power
+    near = abs(x) < 1
+    low, high = where(near, x, 0.0), where(near, 1.0, x)
+    line = y * polynomial(apply, low, _EXPREL)
+    return where(logical_or(near, equal(power, 0)), line, expm1(high) / where(near, 1.0, power))
 
 
 def _boxcox(zero: Op, logarithm: Op, power: Op) -> Op:
     """By the logarithm of a number; of 0, unless the power is negative, the power of nothing."""
     flat = logical_and(zero, power >= 0)
-    found = where(flat, 0.0, logarithm) * _exprel(where(flat, 1.0, logarithm) * power)
+    found = _expm1_by(where(flat, 0.0, logarithm), power)
     return where(flat, -1 / where(flat, power, 1.0), found)
