@@ -220,3 +220,44 @@ def test_distinct_slices(axis: int) -> None:
 def test_arguments_that_have_no_meaning(call: Callable[[], Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         call()
+
+
+def on_reference(made: Any, *arrays: Any) -> Any:
+    terms = [ng.placeholder((None, *a.shape[1:]), a.dtype) for a in arrays]
+    with ng.make_transformer("reference") as transformer:
+        return transformer.computation(made(*terms), *terms)(*arrays)
+
+
+def test_weights_of_unknown_lengths() -> None:
+    def middle(xp: Any, x: Any, weights: Any) -> Any:
+        return xp.quantile(x, [0.3, 1.0], axis=0, weights=weights, method="inverted_cdf")
+
+    weights = np.arange(1.0, 13.0).reshape(3, 4)
+    assert_array_equal(on_reference(lambda x, w: middle(nx, x, w), M, weights), middle(np, M, weights))
+
+
+def test_weights_have_the_order_of_the_axes_that_are_named() -> None:
+    x, weights = T[:, :2, :2], np.array([[1.0, 5.0], [0.0, 1.0]])
+
+    def middle(xp: Any) -> Any:
+        return xp.quantile(x, 0.5, axis=(-1, 0), weights=weights, method="inverted_cdf")
+
+    assert_array_equal(on_reference(lambda: middle(nx)), middle(np))
+    assert (middle(np) != np.quantile(x, 0.5, axis=(0, -1), weights=weights, method="inverted_cdf")).any()
+
+
+def test_truths_stay_truths_where_some_are_chosen() -> None:
+    for found in (lambda x: nx.unique(x, size=2), lambda x: nx.compress([True, False], x, axis=0)):
+        assert on_reference(found, np.array([True, False])).dtype == bool
+
+
+def test_a_bound_has_one_name() -> None:
+    x = ng.placeholder((3,))
+    for names in ({"min": 0, "a_min": 1}, {"max": 0, "a_max": 1}):
+        with pytest.raises(errors.ArgumentError, match="a bound has both of its names"):
+            nx.clip(x, **names)
+
+
+def test_what_is_placed_has_numpys_name() -> None:
+    x = ng.placeholder((3,))
+    assert nx.place(x, mask=x > 1, vals=[4.0]).same_as(nx.place(x, x > 1, [4.0]))

@@ -144,7 +144,7 @@ def compress(condition: Array, x: Array, /, axis: int | None = None, *, size: An
     there = less(places, truths.shape[0])
     if truths.shape[0] != whole.shape[along]:
         there = logical_and(there, less(places, whole.shape[along]))
-    return where(reshape(there, shape), taken, fill_value)
+    return where(reshape(there, shape), taken, full((), fill_value, dtype=whole.dtype))
 
 
 def extract(condition: Array, x: Array, /, *, size: Any = None, fill_value: Array = 0) -> Op:

@@ -234,11 +234,18 @@ def clip(
 
     A Python integer below or above all integers of the dtype bounds nothing on that side.
 
+    Raises:
+        ArgumentError: for a bound under both of its names.
+
     >>> import ngraph_rewrite as ng
     >>> ng.numpy.clip(ng.placeholder((3,), name="x"), 0, max=1)
     numpy.minimum(numpy.maximum(x, 0.0), 1.0)
     """
     term = as_term(x)
+    if not (min is None or a_min is None) or not (max is None or a_max is None):
+        raise ArgumentError(
+            "clip: a bound has both of its names", where=user_line(), do="give min or a_min, max or a_max"
+        )
     low, high = bounds_of(term, a_min if min is None else min, a_max if max is None else max)
     below = term if low is None else apply("maximum", term, low)
     return below if high is None else apply("minimum", below, high)

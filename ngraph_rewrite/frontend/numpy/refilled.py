@@ -67,8 +67,8 @@ def putmask(x: Array, /, mask: Array, values: Array) -> Op:
     return reshape(where(chosen, _repeated(new, term.size), ravel(term)), term.shape)
 
 
-def place(x: Array, /, mask: Array, values: Array) -> Op:
-    """`x` with the n-th of `values` in the n-th place where the mask is true; values are repeated if there are fewer.
+def place(x: Array, /, mask: Array, vals: Array) -> Op:
+    """`x` with the n-th of `vals` in the n-th place where the mask is true; they are repeated if there are fewer.
 
     The arguments and errors are those of `putmask`.
 
@@ -77,7 +77,7 @@ def place(x: Array, /, mask: Array, values: Array) -> Op:
     >>> ng.numpy.place(x, x > 1, [10, 20]).type
     float32[2, 3]
     """
-    term, chosen, new = _masked("place", x, mask, values)
+    term, chosen, new = _masked("place", x, mask, vals)
     which = subtract(cumulative_sum(astype(chosen, INT64)), 1)
     found = take(new, _turned(which, new.shape[0]))
     return reshape(where(chosen, found, ravel(term)), term.shape)

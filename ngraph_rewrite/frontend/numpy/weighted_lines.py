@@ -10,9 +10,9 @@ from ngraph_rewrite.frontend.building import checked
 from ngraph_rewrite.frontend.numpy.cumulative import cumulative_sum
 from ngraph_rewrite.frontend.numpy.data_types import astype
 from ngraph_rewrite.frontend.numpy.elementwise import divide, equal, isnan, less, minimum, where
-from ngraph_rewrite.frontend.numpy.operands import Axis, apply, part_along, places
+from ngraph_rewrite.frontend.numpy.operands import Axis, apply, each, places
 from ngraph_rewrite.frontend.numpy.sorting import argsort
-from ngraph_rewrite.frontend.numpy.statistical import any, count_nonzero
+from ngraph_rewrite.frontend.numpy.statistical import any, count_nonzero, max
 from ngraph_rewrite.ops.checks import flag
 from ngraph_rewrite.ops.stretching import without
 from ngraph_rewrite.terms.info import user_line
@@ -35,7 +35,8 @@ def weighted(call: str, x: Op, weights: Op, part: Op, axis: Axis, keepdims: bool
     reduced = places(call, axis, x.rank)
     shape = without(x.shape, reduced, checked(call, flag, keepdims, "keepdims"))
     line = _line(x, reduced)
-    weight = astype(_line(_of_all(call, x, weights, reduced), reduced), FLOAT64)
+    given = reduced if axis is None else tuple(int(k) % x.rank for k in each(axis))
+    weight = astype(_line(_of_all(call, x, weights, given), reduced), FLOAT64)
     missing = isnan(line) if is_float(x.dtype) else None
     if missing is not None and call.startswith("nan"):
         weight = where(missing, 0.0, weight)
@@ -50,7 +51,7 @@ def weighted(call: str, x: Op, weights: Op, part: Op, axis: Axis, keepdims: bool
 def _found(weight: Op, part: Op) -> Op:
     """The places where so much weight is reached, of weights in order along the first axis."""
     reached = cumulative_sum(weight, axis=0)
-    share = divide(reached, part_along(reached, 0, -1, None))
+    share = divide(reached, max(reached, axis=0, keepdims=True))
     share = where(equal(share, 0.0), -1.0, share)  # what weighs nothing is not even the least element
     each = apply("reshape", part, shape=(part.size, *(1,) * weight.rank))
     before = count_nonzero(less(apply("reshape", share, shape=(1, *share.shape)), each), axis=1)
@@ -58,14 +59,15 @@ def _found(weight: Op, part: Op) -> Op:
 
 
 def _of_all(call: str, x: Op, weights: Op, reduced: tuple[int, ...]) -> Op:
-    """The weights of all elements: those of the axes that are reduced are of all along the others."""
+    """The weights of all elements: those of the axes that are reduced, in their order, are of all along the others."""
     if weights.shape == x.shape:
         return weights
     if weights.shape != tuple(x.shape[k] for k in reduced):
         what = f"{call}: weights of shape {weights.shape} for {x.type!r}"
         raise AxesError(what, where=user_line(), do="give them the shape of the array, or that of the axes reduced")
     alone = [n if k in reduced else 1 for k, n in enumerate(x.shape)]
-    return apply("broadcast_to", apply("reshape", weights, shape=alone), shape=x.shape)
+    turned = apply("transpose", weights, perm=tuple(sorted(range(weights.rank), key=reduced.__getitem__)))
+    return apply("broadcast_to", apply("reshape", turned, shape=alone), shape=x.shape)
 
 
 def _line(x: Op, reduced: tuple[int, ...]) -> Op:
