@@ -63,13 +63,10 @@ def rotation_lines(dtype: str, c: str, s: str, f: str, g: str) -> list[str]:
 
 def kept_lines(dtype: str, side: str, c: str, s: str) -> list[str]:
     """Lines that keep a rotation of a side; `step` says whether it goes up or down."""
-    stored = f"store_{dtype}({side}, 2 * filled"
+    signed = f"select(step == 1, {s}, -{s})"
     return [
         f"store_{dtype}({side}, 2 * filled, {c}, 6)",
-        "if step == 1:",
-        f"    {stored} + 1, {s}, 6)",
-        "else:",
-        f"    {stored} + 1, -{s}, 6)",
+        f"store_{dtype}({side}, 2 * filled + 1, {signed}, 6)",
     ]
 
 

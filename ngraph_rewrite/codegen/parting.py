@@ -41,22 +41,21 @@ def launch_lines(part: str, arguments: Sequence[str], chunks: str, time: str, of
         time: About how many nanoseconds it takes on one core.
         often: Whether it is launched for each column: all wait the more often for a thread that comes late.
 
-    >>> launch_lines("add", ["x", "n"], "n", "20 * n")[1:3]
-    ['store_int64(asked, 1, n, 13)', 'time = int(20 * n)']
+    >>> launch_lines("add", ["x", "n"], "n", "20 * n")[0]
+    'time = int(20 * n)'
     """
     some = f"select({is_shared('time', often)}, lesser({MOST}, {chunks}), 1)"
-    return [*_asked(arguments), f"time = int({time})", f"launch_parts({part}, asked, {some}, workers, pool, time)"]
+    return [f"time = int({time})", f"launch_parts({part}, asked, {_words(arguments)}, {some}, workers, pool, time)"]
 
 
 def alone_lines(part: str, arguments: Sequence[str]) -> list[str]:
     """Lines that run a part in the same thread, which may then share out parts of its own.
 
     >>> alone_lines("add", ["x"])
-    ['store_int64(asked, 0, x, 13)', 'launch_parts(add, asked, 1, 0, 0, 0)']
+    ['launch_parts(add, asked, (x,), 1, 0, 0, 0)']
     """
-    return [*_asked(arguments), f"launch_parts({part}, asked, 1, 0, 0, 0)"]
+    return [f"launch_parts({part}, asked, {_words(arguments)}, 1, 0, 0, 0)"]
 
 
-def _asked(arguments: Sequence[str]) -> list[str]:
-    """Lines that write down the arguments of a part."""
-    return [f"store_int64(asked, {i}, {value}, 13)" for i, value in enumerate(arguments)]
+def _words(arguments: Sequence[str]) -> str:
+    return f"({', '.join(arguments)},)"
