@@ -12,7 +12,7 @@ _WORDS = {
     "scalar_functions": "fmod sqrt fabs floor ceil rint select maximum minimum overwritten accumulate_max "
     "accumulate_min number_max number_min above below same add_reassociated multiply_reassociated rounding_error "
     "compensated",
-    "loop_marks": "fill_loops keep_loops write_out_loops",
+    "loop_marks": "fill_loops keep_loops plain_loops write_out_loops",
     "row_reductions": "row_max_float32 row_min_float32 row_sum_float32 row_sum_bool "
     "asked_row_max_float32 asked_row_min_float32 asked_row_sum_float32",
     "transposed_tiles": "tile_space tile_start transpose_block_1 transpose_block_2 transpose_block_4 transpose_block_8",

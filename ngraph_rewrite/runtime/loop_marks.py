@@ -20,7 +20,8 @@ from ngraph_rewrite.runtime.features import vectors
 
 _TRUE = ir.Constant(ir.IntType(1), 1)
 _SAID = '"ngraph_rewrite_loops"="%s"'
-_ASKED = {"llvm.loop.unroll.full": [], "llvm.loop.unroll.disable": [], "llvm.loop.vectorize.predicate.enable": [_TRUE]}
+_ASKED = {f"llvm.loop.unroll.{what}": list[Any]() for what in ("full", "disable", "runtime.disable")}
+_ASKED["llvm.loop.vectorize.predicate.enable"] = [_TRUE]
 
 
 @intrinsic
@@ -36,6 +37,12 @@ def keep_loops(context: Any) -> Any:
     It asks for nothing where vectors are narrower than 512 bits: a part of one is loaded number by number there.
     """
     return signature(types.none), _saying("llvm.loop.unroll.disable" if vectors().bytes == 64 else "")
+
+
+@intrinsic
+def plain_loops(context: Any) -> Any:
+    """Ask LLVM to write out no turns of inner loops whose length it does not know: few are long, and code is less."""
+    return signature(types.none), _saying("llvm.loop.unroll.runtime.disable")
 
 
 @intrinsic
