@@ -9,7 +9,6 @@ A ``float16`` or ``bfloat16`` value is held as a ``float32`` that it can represe
 A store rounds to the nearest of them, to even where two are.
 """
 
-from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
@@ -59,12 +58,15 @@ def stack_array(builder: Any, element: Any, length: int) -> Any:
 
 def mark_buffer(module: Any, instruction: Any, buffer: int) -> None:
     """Declare that a memory access meets no buffer but its own."""
-    own, others = _marks(module, min(buffer, _SCOPES - 1))
+    known = vars(module).setdefault("ngraph_rewrite_buffers", {})  # as long as there is the module, and no longer
+    number = min(buffer, _SCOPES - 1)
+    if number not in known:
+        known[number] = _marks(module, number)
+    own, others = known[number]
     instruction.set_metadata("alias.scope", own)
     instruction.set_metadata("noalias", others)
 
 
-@lru_cache(maxsize=16)  # modules are written one after the other: of one it is asked for each access
 def _marks(module: Any, own: int) -> tuple[Any, Any]:
     domain = module.add_metadata(["ngraph_rewrite buffers"])
     scopes = [module.add_metadata([f"buffer {number}", domain]) for number in range(_SCOPES)]
