@@ -136,7 +136,7 @@ class Rule:
             read += [clause.expression] if isinstance(clause, Where) else computed(clause.template)
         return any("target" in expression.names for expression in read)
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # of where it stands: all that it says is a large tree
         return hash((self.name, self.file, self.line))
 
     def __str__(self) -> str:

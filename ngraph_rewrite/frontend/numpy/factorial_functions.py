@@ -92,7 +92,7 @@ def comb(N: Array, k: Array, /) -> Op:
     """
 
     def formula(n: Op, k: Op) -> Op:
-        some = logical_and(logical_and(k >= 0, n >= k), n >= 0)
+        some = _is_choice(n, k)
         return where(some, binom(where(some, n, 1.0), where(some, k, 1.0)), where(n + k < math.inf, 0.0, math.nan))
 
     return in_double("comb", formula, N, k)
@@ -107,11 +107,16 @@ def perm(N: Array, k: Array, /) -> Op:
     """
 
     def formula(n: Op, k: Op) -> Op:
-        some = logical_and(logical_and(k >= 0, n >= k), n >= 0)
+        some = _is_choice(n, k)
         n, k = where(some, n, 1.0), where(some, k, 1.0)
         return where(some, poch(n - k + 1, k), 0.0)
 
     return in_double("perm", formula, N, k)
+
+
+def _is_choice(n: Op, k: Op) -> Op:
+    """Whether there are `k` of `n` to choose."""
+    return logical_and(logical_and(k >= 0, n >= k), n >= 0)
 
 
 # -- formulas ----------------------------------------------------------------------------------------

@@ -222,9 +222,10 @@ def std(
 def _spread(
     function: Callable[..., Op], short: str, x: Op, dtype: Any, correction: float, options: Mapping[str, Any]
 ) -> Op:
-    call, (axis, keepdims, where, mean) = function.__name__, options.values()
+    call = function.__name__
     if dtype is not None:
         return computed_in(function, x, float_for(call, dtype), correction=correction, **options)
+    axis, keepdims, where, mean = (options[name] for name in ("axis", "keepdims", "where", "mean"))
     if counts_all(where) and mean is None:
         return reduced(short, x, axis, keepdims, correction=correction)
     square = variance_of(x, mask_of(call, x, where), axis, correction, keepdims, mean)
